@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from csparql_spark.answers.bindings import Bindings, Result
+from csparql_spark.answers.tables import UNBOUND
 from csparql_spark.kernel.rows import dense_rows, unpaired
 from csparql_spark.kernel.sort import dense_ranks
 
@@ -68,11 +69,15 @@ def _alone(rows: list[tuple[int, ...]], others: list[tuple[int, ...]]) -> np.nda
 
 
 def numbered_alike(mine: Bindings, theirs: Bindings) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each row of both tables, the same for equal rows."""
-    total = mine.length + theirs.length
-    number = np.zeros(total, dtype=np.int64)
-    for first, second in zip(mine.columns, theirs.columns, strict=True):
-        codes = pa.concat_arrays([first, second]).dictionary_encode(null_encoding="encode").indices.to_numpy()
-        # Numbers stay small: each step renumbers the distinct pairs.
-        _, number = dense_ranks(number * (int(codes.max(initial=0)) + 1) + codes)
-    return number[: mine.length], number[mine.length :]
+    """A number for each row of both tables, the same for equal rows. No term is told twice for it."""
+    if not mine.variables:
+        return np.zeros(mine.length, dtype=np.int64), np.zeros(theirs.length, dtype=np.int64)
+    (terms, ids), (others, other_ids) = mine.encoded(), theirs.encoded()
+    codes = pa.concat_arrays([terms, others]).dictionary_encode().indices.to_numpy().astype(np.int64)
+    codes = np.append(codes, UNBOUND)  # the last is of what is unbound
+    columns = [
+        codes[np.concatenate([own, np.where(other < 0, UNBOUND, other + len(terms))])]
+        for own, other in zip(ids, other_ids, strict=True)
+    ]
+    numbers, _ = dense_rows(columns)
+    return numbers[: mine.length], numbers[mine.length :]

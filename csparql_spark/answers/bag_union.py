@@ -1,7 +1,7 @@
 """Bag union: the rows of several answers together, and rows in the order of an answer.
 
-    whole = united([some, others])             # tables of the same variables; until when all rows hold, or of none
-    in_row_order(whole)                        # by their terms; of equal ones those first that hold longest
+whole = united([some, others])             # tables of the same variables; until when all rows hold, or of none
+in_row_order(whole)                        # by their terms; of equal ones those first that hold longest
 """
 
 from __future__ import annotations

@@ -171,6 +171,9 @@ class Bindings:
         """The rows that a boolean mask or an array of positions selects."""
         selection = np.asarray(selection)
         positions = np.flatnonzero(selection) if selection.dtype == np.bool_ else selection.astype(np.int64)
+        if self.variables and (self._made_of is not None or self._lists is not None):  # no term is told twice
+            terms, ids = self.encoded()
+            return Bindings.from_ids(self.variables, terms, [column[positions] for column in ids], in_order=True)
         return Bindings(self.variables, [column.take(pa.array(positions)) for column in self.columns], len(positions))
 
     def encoded(self) -> tuple[pa.StringArray, list[np.ndarray]]:

@@ -25,23 +25,24 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.answers.bag_difference import difference, numbered_alike, unshared
-from csparql_spark.answers.bindings import Result, ResultKind
 from csparql_spark.answers.bag_union import in_row_order, united
+from csparql_spark.answers.bindings import Result, ResultKind
 from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.relations.tags import NEVER
 
 UNTOLD = NEVER  # until when a row holds of which that was not told
 MOST_MOVES = 10_000  # rows of a list that are compared one by one, to see which of them have moved
 
-Places = np.ndarray
+Pair = tuple[np.ndarray, np.ndarray]
 NOTHING = np.empty(0, dtype=np.int64)
 NO_TRIPLES = Result.graph(b"")
 
 
 class Delta(NamedTuple):
-    """`kind` is that of the answers, and what there is not in such answers is empty. `stayed` are rows that hold till another time than before, which is `was`; the places are those of the rows of an
-    answer that is in an order of its own: of what goes before, and of the others now. `timed`: until when rows hold is
-    told now. `truth`: what an ASK says now, if that is something else, or holds till another time."""
+    """`kind` is that of the answers, and what there is not in such answers is empty. `stayed` are rows that hold till
+    another time than before, which is `was`; the places are those of the rows of an answer that is in an order of its
+    own: of what goes before, and of the others now. `timed`: until when rows hold is told now. `truth`: what an ASK
+    says now, if that is something else, or holds till another time."""
 
     kind: ResultKind
 
@@ -50,9 +51,9 @@ class Delta(NamedTuple):
     stayed: Result
     was: np.ndarray
     timed: bool = False
-    added_places: Places | None = None
-    removed_places: Places | None = None
-    stayed_places: Places | None = None
+    added_places: np.ndarray | None = None
+    removed_places: np.ndarray | None = None
+    stayed_places: np.ndarray | None = None
     truth: Result | None = None
 
     @property
@@ -85,10 +86,10 @@ def folded(before: Result, delta: Delta) -> Result:
     if before.table is None:
         if before.ntriples is None:
             return before if delta.truth is None else delta.truth
-        rest = difference(before, delta.removed).triples.splitlines(keepends=True)
-        return Result.graph(b"".join(sorted([*rest, *delta.added.triples.splitlines(keepends=True)])))
-    if delta.added_places is not None:
-        return _folded_list(before, delta)
+        left = difference(before, delta.removed).triples.splitlines(keepends=True)
+        return Result.graph(b"".join(sorted([*left, *delta.added.triples.splitlines(keepends=True)])))
+    if delta.added_places is not None and delta.removed_places is not None:
+        return _folded_list(before, delta, delta.removed_places)
     rest = before.holding(_until(before))
     if len(delta.removed) or len(delta.stayed):
         removed = delta.removed.holding(_until(delta.removed))
@@ -106,8 +107,8 @@ def _of_truth(before: Result, now: Result) -> Delta:
     return Delta("boolean", NO_TRIPLES, NO_TRIPLES, NO_TRIPLES, NOTHING, truth=other)
 
 
-def _of_bags(before: Result, now: Result) -> tuple[Places, Places, tuple[Places, Places]]:
-    """The rows that have come, in `now`, that have gone, in `before`, and those that hold till another time, in both."""
+def _of_bags(before: Result, now: Result) -> tuple[np.ndarray, np.ndarray, Pair]:
+    """The rows that have come, in `now`; that have gone, in `before`; that hold till another time, in both."""
     mine, theirs = numbered_alike(now.solutions, before.solutions)
     left, right = np.arange(len(mine)), np.arange(len(theirs))
     if now.until is None and before.until is None:
@@ -125,7 +126,7 @@ def _of_bags(before: Result, now: Result) -> tuple[Places, Places, tuple[Places,
     return left[come], right[gone], (stayed[order], stays[order])
 
 
-def _of_lists(before: Result, now: Result) -> tuple[Places, Places, tuple[Places, Places]]:
+def _of_lists(before: Result, now: Result) -> tuple[np.ndarray, np.ndarray, Pair]:
     """The same of lists: a row that has another place among those that stay has gone and come."""
     mine, theirs = numbered_alike(now.solutions, before.solutions)
     come, gone = unshared([mine], [theirs])
@@ -143,9 +144,9 @@ def _of_lists(before: Result, now: Result) -> tuple[Places, Places, tuple[Places
     return come, gone, (stayed[other], stays[other])
 
 
-def _increasing(places: Places) -> np.ndarray:
-    """Which places are left where as few as possible are taken away so that the rest goes up. Of very many, those between
-    the first and the last that are out of place are taken away."""
+def _increasing(places: np.ndarray) -> np.ndarray:
+    """Which places are left where as few as possible are taken away so that the rest goes up. Of very many, those
+    between the first and the last that are out of place are taken away."""
     kept = np.ones(len(places), dtype=bool)
     if np.all(places[1:] > places[:-1]):
         return kept
@@ -158,7 +159,7 @@ def _increasing(places: Places) -> np.ndarray:
     return kept
 
 
-def _longest_rise(numbers: list[int]) -> Places:
+def _longest_rise(numbers: list[int]) -> np.ndarray:
     """The places of a longest part of different numbers that goes up."""
     ends: list[int] = []  # by length, the least number that such a part ends with
     places: list[int] = []  # and where that stands
@@ -174,8 +175,8 @@ def _longest_rise(numbers: list[int]) -> Places:
     return np.array(found[::-1], dtype=np.int64)
 
 
-def _folded_list(before: Result, delta: Delta) -> Result:
-    rest = _rows(before, np.delete(np.arange(len(before)), delta.removed_places))
+def _folded_list(before: Result, delta: Delta, removed: np.ndarray) -> Result:
+    rest = _rows(before, np.delete(np.arange(len(before)), removed))
     count = len(rest) + len(delta.added)
     new = np.zeros(count, dtype=bool)
     new[delta.added_places] = True
@@ -187,7 +188,7 @@ def _folded_list(before: Result, delta: Delta) -> Result:
     return _told(Result.from_table(table).holding(until), delta)
 
 
-def _rows(answer: Result, places: Places) -> Result:
+def _rows(answer: Result, places: np.ndarray) -> Result:
     rows = Result.from_table(answer.solutions.take(places))
     return rows if answer.until is None else rows.holding(answer.until[places])
 

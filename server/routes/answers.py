@@ -51,10 +51,11 @@ from csparql_spark.server.subscribers.subscription import (
     KEEPING,
     LATEST,
     SubscriptionStart,
+    Wishes,
     after_instant,
     start_after,
 )
-from csparql_spark.server.subscribers.voices import Changes
+from csparql_spark.server.subscribers.voices import AskedChanges
 from csparql_spark.server.threads import Threads
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.store.order import AnswerOrder
@@ -64,6 +65,7 @@ USUAL_INSTANTS, MOST_INSTANTS = 100, 1000
 END = 1 << 62
 LONGEST_BOUNDS = 4096  # of a header; SPARQL JSON says it at any length
 HELD = 3  # times the bytes of an answer are held while it is read
+HELD_OF_TWO = 10  # and while it is compared with another one
 GATHERED = 64 << 10  # bytes of a range that are sent together
 IRI_SIGNS = "/:?#[]@!$&'()*+,;=%~"
 
@@ -78,11 +80,11 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
         query = found(stores, name)
         if prefers_events():
             start = asked_start(threads.fanout.order, query)
-            return subscribed(settings, threads, [query.name], start, changes=asked_changes())
+            return subscribed(settings, threads, [query.name], start, Wishes(changes=asked_changes()))
         if not request.args.keys().isdisjoint(("from", "to", "limit")):
             return range_of(query)
         instant = instant_of("at", request.args["at"]) if "at" in request.args else None
-        if asked_changes() is not Changes.NONE:
+        if asked_changes() is not AskedChanges.NONE:
             return change_of(query, instant)
         holding = holdings.take(HELD * stores.answers.size(query.id, instant))
         try:
@@ -111,10 +113,12 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
             headers["Link"] = f'<{names.query_url(query.name)}/answers?{urlencode(given)}>; rel="next"'
         if (gone := threads.fanout.order.gone(query.id)) is not None and low <= gone[1]:
             headers["X-CSPARQL-Forgotten"] = forgotten(query, gone[1])
-        holding = holdings.take(HELD * stores.answers.largest(query.id, found))
+        changes = asked_changes()
+        at_once = HELD if changes is AskedChanges.NONE else HELD_OF_TWO
+        holding = holdings.take(at_once * stores.answers.largest(query.id, found))
         answers = (parts for instant in found if (parts := stores.answers.at(query.id, instant)))
-        if (changes := asked_changes()) is not Changes.NONE:
-            envelopes = change_envelopes(query, answers, every=changes is Changes.ALL)
+        if changes is not AskedChanges.NONE:
+            envelopes = change_envelopes(query, answers, every=changes is AskedChanges.ALL)
         else:
             envelopes = (
                 instants.envelope_pieces(query.name, parts, windows_of(query, parts[0].instant)) for parts in answers
@@ -127,17 +131,18 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
     def change_of(query: QueryRecord, instant: int | None) -> Response:
         """What has changed at an instant, the newest one if it is None, since the one before."""
         media_type = asked_type("what has changed", RANGES)
-        parts = stores.answers.latest(query.id) if instant is None else parts_at(query, instant)
-        if not parts:
-            return waiting(query)
-        before = threads.fanout.order.instant_before(query.id, parts[0].instant)
-        kept = [parts] if before is None else [stores.answers.at(query.id, before), parts]
-        holding = holdings.take(HELD * sum(len(part.payload) for some in kept for part in some))
+        if instant is None:
+            bounds = stores.answers.bounds(query.id)
+            if bounds is None:
+                return waiting(query)
+            instant = bounds[1]
+        before = threads.fanout.order.instant_before(query.id, instant)
+        kept = [instant] if before is None else [before, instant]
+        holding = holdings.take(HELD_OF_TWO * stores.answers.largest(query.id, kept))
         try:
-            *_, body = change_envelopes(query, iter(kept), every=True)
-            response = Response(
-                gathered(chain(body, [b"\n"])), headers={"Cache-Control": "no-store"}, content_type=media_type
-            )
+            *_, body = change_envelopes(query, (parts_at(query, one) for one in kept), every=True)
+            pieces = gathered(chain(body, [b"\n"]))
+            response = Response(pieces, headers={"Cache-Control": "no-store"}, content_type=media_type)
         except BaseException:
             holding.release()
             raise

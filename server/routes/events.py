@@ -26,13 +26,20 @@ from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers.delivery import Delivery
 from csparql_spark.server.subscribers.fanout import TooManySubscribers
-from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Subscription, SubscriptionStart, start_after
-from csparql_spark.server.subscribers.voices import Changes
+from csparql_spark.server.subscribers.subscription import (
+    FIRST,
+    LATEST,
+    Subscription,
+    SubscriptionStart,
+    Wishes,
+    start_after,
+)
+from csparql_spark.server.subscribers.voices import AskedChanges
 from csparql_spark.server.threads import Threads
 
 EVENTS = "text/event-stream"
 MOST_QUERIES = 1000
-CHANGES = {"": Changes.CHANGED, "yes": Changes.CHANGED, "all": Changes.ALL, "no": Changes.NONE}
+CHANGES = {"": AskedChanges.CHANGED, "yes": AskedChanges.CHANGED, "all": AskedChanges.ALL, "no": AskedChanges.NONE}
 
 
 def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
@@ -51,7 +58,7 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
                 found(stores, name)
         if names is not None and start.returning and not start.restored and threads.fanout.is_over(names, start.after):
             return Response(status=204, headers={"Cache-Control": "no-store"})
-        return subscribed(settings, threads, names, start, progress=True, changes=asked_changes())
+        return subscribed(settings, threads, names, start, Wishes(progress=True, changes=asked_changes()))
 
     def asked_start() -> SubscriptionStart:
         event_id = last_event_id()
@@ -78,11 +85,11 @@ def asked_names() -> list[str] | None:
     return names or None
 
 
-def asked_changes() -> Changes:
+def asked_changes() -> AskedChanges:
     """Whether the client asks for changes: `?changes`, or `?changes=all` if also where nothing has changed."""
     asked = request.args.get("changes")
     if asked is None:
-        return Changes.NONE
+        return AskedChanges.NONE
     try:
         return CHANGES[asked.strip().lower()]
     except KeyError:
@@ -99,13 +106,7 @@ def last_event_id() -> str:
 
 
 def subscribed(
-    settings: Settings,
-    threads: Threads,
-    names: Collection[str] | None,
-    start: SubscriptionStart,
-    *,
-    progress: bool = False,
-    changes: Changes = Changes.NONE,
+    settings: Settings, threads: Threads, names: Collection[str] | None, start: SubscriptionStart, wishes: Wishes
 ) -> Response:
     """The response that goes on for as long as both sides like."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Vary": "Accept"}
@@ -118,8 +119,7 @@ def subscribed(
             start,
             heartbeat_seconds=settings.heartbeat_seconds,
             slow_instants=settings.slow_instants,
-            progress=progress,
-            changes=changes,
+            wishes=wishes,
         )
     except TooManySubscribers:
         raise Problem(

@@ -8,9 +8,9 @@
     POST   /queries/HotRooms                        action=pause, or action=restart      200
 
 A new observer hears what is said after it was added, or from where `from` says: each answer that says something,
-`always` each, or the `changes` from one to the next. One that has failed goes on where it stopped when it is added again. What is sent is what is shown, under
-the same names; only the secret is not shown. `url` is an older name of `callback`. How answers are delivered: see
-`webhooks`. Where they may be sent is a setting.
+`always` each, or the `changes` from one to the next. One that has failed goes on where it stopped when it is added
+again. What is sent is what is shown, under the same names; only the secret is not shown. `url` is an older name of
+`callback`. How answers are delivered: see `webhooks`. Where they may be sent is a setting.
 """
 
 from __future__ import annotations
@@ -226,7 +226,8 @@ def observer_of(body: object) -> ObserverSettings:
         begin = instant_of("from", str(begin), "beginning, latest, ")
     when = body.get("when", NONEMPTY)
     if not isinstance(when, str) or when not in WANTED:
-        choices = " or ".join(f"{name} ({meaning})" for name, meaning in WANTED.items())
+        *some, last = (f"{name} ({meaning})" for name, meaning in WANTED.items())
+        choices = f"{', '.join(some)} or {last}"
         raise Problem("bad-setting", f"when is {repr(when)[:100]}, and can be {choices}.")
     return ObserverSettings(body["callback"], secret, begin, when if "when" in body else None)
 

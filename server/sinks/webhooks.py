@@ -13,9 +13,10 @@
 
 Who asks to hear `when` it is `nonempty` is not told what says nothing: a table without rows (for ISTREAM and DSTREAM:
 no change), a graph without triples. An ASK always says something. Who asks for `changes` is told a whole, and then what
-has changed since what it took last, where something has (see `subscribers.changes`); after a gap a whole again. An answer is taken when the response is 2xx. Else it
-is told again, ever later: after a second, two, four, …, five minutes. An observer that has missed too often or for too
-long (or says 410) is failed; it keeps its position.
+has changed since what it took last, where something has (see `subscribers.changes`); after a gap a whole again.
+
+An answer is taken when the response is 2xx. Else it is told again, ever later: after a second, two, four, …, five
+minutes. An observer that has missed too often or for too long (or says 410) is failed; it keeps its position.
 
 Invariants: an observer has at most one call at a time, and answers in the order of their instants, without a gap that
 is not told. A few threads serve all observers; who is slow makes nobody else wait, and has no queue.

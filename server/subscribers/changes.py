@@ -2,11 +2,11 @@
 
     change_text(delta_of(before, now), at=17_000)      # b'"added":{"bindings":[…],"until":[…]},"removed":…,"until":…'
 
-A table's change has three members, each with `bindings` as in SPARQL JSON: `added`, `removed`, and `until` with the rows
-that stay and hold till another time. Beside them `until` says till when each row holds (of a removed one, as it was told;
-null: for ever), `was` till when it did, and `revoked` which rows went before that. Rows of a list (ORDER BY) have
-`places`: removed ones before, the others now. Of a graph `added` and `removed` are N-Triples, and of an ASK there is
-`boolean`. What nobody has said until when it holds has no `until`.
+The change of a table has three members, each with `bindings` as in SPARQL JSON: `added`, `removed`, and `until` with
+the rows that stay and hold till another time. Beside them `until` says till when each row holds (of a removed one, as
+it was told; null: for ever), `was` till when it did, and `revoked` which rows went before that. Rows of a list (ORDER
+BY) have `places`: removed ones before, the others now. Of a graph `added` and `removed` are N-Triples, and of an ASK
+there is `boolean`. What nobody has said until when it holds has no `until`.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def change_body(query: QueryRecord, before: Sequence[StoredAnswer], parts: Seque
 
 
 def delta_from(query: QueryRecord, before: Sequence[StoredAnswer], parts: Sequence[StoredAnswer]) -> Delta | None:
-    """What has changed from one answer of a query to a later one; None where there is none before, or it cannot be told.
-    Raises `Damaged` and `TooLargeToTell`."""
+    """What has changed from one answer of a query to a later one; None where there is none before, or it cannot be
+    told. Raises `Damaged` and `TooLargeToTell`."""
     try:
         if not before:
             return None

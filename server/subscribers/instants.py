@@ -74,10 +74,7 @@ def keyframe(
 
 
 def envelope(
-    name: str,
-    parts: Sequence[StoredAnswer],
-    windows: Sequence[WindowBounds] = (),
-    key: Sequence[str] | None = None,
+    name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = (), key: Sequence[str] | None = None
 ) -> bytes:
     """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through; `key`:
     what tells its rows apart, if that is to be told. Raises `Damaged` and `TooLargeToTell`."""
@@ -137,10 +134,7 @@ def graph_pieces(ntriples: bytes) -> Iterator[bytes]:
 
 
 def envelope_pieces(
-    name: str,
-    parts: Sequence[StoredAnswer],
-    windows: Sequence[WindowBounds],
-    key: Sequence[str] | None = None,
+    name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], key: Sequence[str] | None = None
 ) -> Iterator[bytes]:
     """The envelope of an answer, or in its place what is the matter with it: for who is told many of them. It may be of
     any size."""

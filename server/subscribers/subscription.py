@@ -43,8 +43,9 @@ from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.subscribers.event_ids import event_id, read_id
 from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, News
 from csparql_spark.server.subscribers.instants import TooLargeToTell, notice
-from csparql_spark.server.subscribers.roster import Roster, changes as roster_changes, ended, registered
-from csparql_spark.server.subscribers.voices import Changes, voice_of
+from csparql_spark.server.subscribers.roster import Roster, ended, registered
+from csparql_spark.server.subscribers.roster import changes as roster_changes
+from csparql_spark.server.subscribers.voices import AskedChanges, voice_of
 from csparql_spark.store.order import AnswerOrder, AnswerPlace
 
 RETRY = b"retry: 1000\n\n"
@@ -66,6 +67,13 @@ class SubscriptionStart(NamedTuple):
     returning: bool = False
     instants: Mapping[int, int] = {}
     restored: bool = False
+
+
+class Wishes(NamedTuple):
+    """What a subscriber asks for: to be told in silence that everything was told; to be told changes."""
+
+    progress: bool = False
+    changes: AskedChanges = AskedChanges.NONE
 
 
 LATEST = SubscriptionStart(None)
@@ -113,16 +121,15 @@ class Subscription:
         *,
         heartbeat_seconds: float = 15.0,
         slow_instants: int = 100,
-        progress: bool = False,
-        changes: Changes = Changes.NONE,
+        wishes: Wishes = Wishes(),  # noqa: B008  it cannot change
     ) -> None:
         """Takes a place. Raises `TooManySubscribers`."""
         self._fanout, self._order = fanout, fanout.order
         self._names = None if names is None else frozenset(names)
         self._returning = start.returning
-        self._voice = voice_of(changes, fanout, start.after if start.returning else None)
+        self._voice = voice_of(wishes.changes, fanout, start.after if start.returning else None)
         self._last = dict(start.instants)  # the newest instant that it knows, by query
-        self._heartbeat, self._slow, self._progress = heartbeat_seconds, slow_instants, progress
+        self._heartbeat, self._slow, self._progress = heartbeat_seconds, slow_instants, wishes.progress
         self._live = False  # it has caught up once: what it asked for of the past was not skipped
         self._forgiven: dict[int, int] = {}  # gaps up to here are not told
         self.finished = False  # nothing will come any more
@@ -200,7 +207,9 @@ class Subscription:
             yield from pieces
             if self.finished:
                 return
-            if not pieces and not self._fanout.wait(version, self._heartbeat):
+            if pieces or self.caught_up < version:  # of a page there may be nothing to tell
+                continue
+            if not self._fanout.wait(version, self._heartbeat):
                 yield self.heartbeat()
 
     def _members(self, roster: Roster) -> set[int] | None:

@@ -22,7 +22,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from csparql_spark.server.subscribers.event_ids import event_id
-from csparql_spark.server.subscribers.fanout import Fanout, NoBase, News
+from csparql_spark.server.subscribers.fanout import Fanout, News, NoBase
 from csparql_spark.store.order import AnswerPlace
 
 
@@ -46,7 +46,7 @@ class WholeVoice:
         pass  # each answer is told whole
 
 
-class Changes(Enum):
+class AskedChanges(Enum):
     """Whether a subscriber asks for changes."""
 
     NONE = "no"
@@ -111,7 +111,7 @@ class ChangeVoice:
         )
 
 
-def voice_of(changes: Changes, fanout: Fanout, upto: int | None) -> Voice:
-    if changes is Changes.NONE:
+def voice_of(changes: AskedChanges, fanout: Fanout, upto: int | None) -> Voice:
+    if changes is AskedChanges.NONE:
         return WholeVoice(fanout)
-    return ChangeVoice(fanout, upto=upto, every=changes is Changes.ALL)
+    return ChangeVoice(fanout, upto=upto, every=changes is AskedChanges.ALL)

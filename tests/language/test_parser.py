@@ -62,6 +62,8 @@ EXPECTED = {
         windows=(stream("power", range=MINUTE, step=MINUTE),),
         graphs=(f"{EX}kb/building",),
         variables=("floor", "mean", "n"),
+        groups=("floor",),
+        listed=True,
     ),
     "FreeSpots": query(
         texts.FREE_SPOTS,
@@ -97,6 +99,7 @@ EXPECTED = {
         name="LastTrades",
         windows=(stream("trades", triples=100, triples_step=100),),
         variables=("sym", "high", "low"),
+        groups=("sym",),
     ),
     "RiseAfterNews": query(
         texts.RISE_AFTER_NEWS,
@@ -119,6 +122,7 @@ EXPECTED = {
         windows=(stream("likes", range=HOUR, step=10 * MINUTE),),
         graphs=(f"{EX}kb/follows",),
         variables=("who", "topic", "fans"),
+        groups=("who", "topic"),
     ),
     "BrokerTotals": query(
         texts.BROKER_TOTALS,

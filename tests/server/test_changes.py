@@ -1,9 +1,9 @@
 """Changes: who folds them into the keyframe before them has the whole answer at each instant that is told.
 
-    told      ●──●──●──●──●──●──●
-    kept               ●──●──●──●
-    listener  k  +  +        k  +        a keyframe again where something was not told
-    again              └ last id ─▶ what has changed since, or a gap and a keyframe
+told      ●──●──●──●──●──●──●
+kept               ●──●──●──●
+listener  k  +  +        k  +        a keyframe again where something was not told
+again              └ last id ─▶ what has changed since, or a gap and a keyframe
 """
 
 from __future__ import annotations
@@ -20,15 +20,25 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Result
 from csparql_spark.relations.tags import ALWAYS
-from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Subscription, SubscriptionStart, start_after
-from csparql_spark.server.subscribers.voices import Changes
+from csparql_spark.server.subscribers.subscription import (
+    FIRST,
+    LATEST,
+    Subscription,
+    SubscriptionStart,
+    Wishes,
+    start_after,
+)
+from csparql_spark.server.subscribers.voices import AskedChanges
 from csparql_spark.store import StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from tests.examples import examples
 from tests.server.playing import BASE, Event, registered
 from tests.server.test_subscription import House, events_of
 
-TEXT = f"REGISTER QUERY {{name}} AS {{select}} FROM STREAM <{BASE}/streams/s> [RANGE 2s STEP 1s] WHERE {{{{ ?s <urn:n> ?n }}}}{{more}}"
+TEXT = (
+    f"REGISTER QUERY {{name}} AS {{select}} FROM STREAM <{BASE}/streams/s> [RANGE 2s STEP 1s] "
+    "WHERE {{ ?s <urn:n> ?n }}{more}"
+)
 ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([5000, 7000, ALWAYS])), max_size=5)
 
 
@@ -98,9 +108,9 @@ class Teller(House):
         self.said[instant] = shown(rows)
         self.store.write([StoredAnswer(self.rows, instant, 0, len(made), made.to_bytes())])
 
-    def listen(self, start: SubscriptionStart, changes: Changes = Changes.CHANGED) -> list[Event]:
+    def listen(self, start: SubscriptionStart, changes: AskedChanges = AskedChanges.CHANGED) -> list[Event]:
         subscription = Subscription(
-            self.fanout, ["rows"], start, heartbeat_seconds=0.0, slow_instants=20, changes=changes
+            self.fanout, ["rows"], start, heartbeat_seconds=0.0, slow_instants=20, wishes=Wishes(changes=changes)
         )
         return events_of(iter(subscription))
 
@@ -116,9 +126,9 @@ def teller(tmp_path: Path) -> Iterator[Teller]:
     house.close()
 
 
-@given(st.data(), st.booleans(), st.sampled_from([Changes.CHANGED, Changes.ALL]))
+@given(st.data(), st.booleans(), st.sampled_from([AskedChanges.CHANGED, AskedChanges.ALL]))
 @settings(max_examples=examples(30), deadline=None)
-def test_whoever_folds_them_has_the_whole(tmp_path_factory, data, listed: bool, changes: Changes) -> None:
+def test_whoever_folds_them_has_the_whole(tmp_path_factory, data, listed: bool, changes: AskedChanges) -> None:
     """A client that comes and goes, while answers come and old ones are forgotten."""
     house = Teller(tmp_path_factory.mktemp("data"), select(listed))
     try:
@@ -164,8 +174,8 @@ def test_what_is_told(teller: Teller) -> None:
         },
         "2",
     )
-    assert [event.kind for event in teller.listen(FIRST, Changes.ALL)] == ["keyframe", "change", "unchanged"]
-    assert teller.listen(FIRST, Changes.ALL)[-1] == Event("unchanged", {"query": "rows", "at": 3000}, "3")
+    assert [event.kind for event in teller.listen(FIRST, AskedChanges.ALL)] == ["keyframe", "change", "unchanged"]
+    assert teller.listen(FIRST, AskedChanges.ALL)[-1] == Event("unchanged", {"query": "rows", "at": 3000}, "3")
 
 
 def test_who_comes_back_is_told_what_has_changed_since(teller: Teller) -> None:
@@ -247,5 +257,3 @@ def test_truths_and_graphs(client, engine) -> None:
     engine.answer(other, 2000, Result.graph('<urn:b> <urn:p> <urn:o> .\n<urn:c> <urn:p> "\\"" .\n'))
     change = client.get("/queries/g/answers?changes").json
     assert change["added"] == '<urn:c> <urn:p> "\\"" .\n' and change["removed"] == "<urn:a> <urn:p> <urn:é> .\n"
-
-

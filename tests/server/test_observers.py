@@ -94,15 +94,18 @@ def test_an_object_need_not_say_that_it_is_json(client, kind: str | None) -> Non
     [
         (
             {"callback": HOOK, "when": "changed"},
-            "when is 'changed', and can be nonempty (an answer that says something) or always (each answer).",
+            "when is 'changed', and can be nonempty (an answer that says something), always (each answer) or changes "
+            "(what has changed, where something has).",
         ),
         (
             {"callback": HOOK, "when": 5},
-            "when is 5, and can be nonempty (an answer that says something) or always (each answer).",
+            "when is 5, and can be nonempty (an answer that says something), always (each answer) or changes (what "
+            "has changed, where something has).",
         ),
         (
             {"callback": HOOK, "when": None},
-            "when is None, and can be nonempty (an answer that says something) or always (each answer).",
+            "when is None, and can be nonempty (an answer that says something), always (each answer) or changes (what "
+            "has changed, where something has).",
         ),
         (
             {"callback": HOOK, "wen": "always"},
