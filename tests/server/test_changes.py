@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.bindings import Result
+from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.relations.tags import ALWAYS
+from csparql_spark.server.subscribers.changes import change_text, delta_from
 from csparql_spark.server.subscribers.subscription import (
     FIRST,
     LATEST,
@@ -257,3 +259,27 @@ def test_truths_and_graphs(client, engine) -> None:
     engine.answer(other, 2000, Result.graph('<urn:b> <urn:p> <urn:o> .\n<urn:c> <urn:p> "\\"" .\n'))
     change = client.get("/queries/g/answers?changes").json
     assert change["added"] == '<urn:c> <urn:p> "\\"" .\n' and change["removed"] == "<urn:a> <urn:p> <urn:é> .\n"
+
+
+def test_no_term_is_told_twice_to_compare_two_answers(teller: Teller) -> None:
+    """A term of a megabyte in two thousand rows is two gigabytes of text."""
+    literal = pa.array([f'"{"x" * (1 << 20)}"', *(f'"{number:04}"' for number in range(2000))])
+    numbers = np.arange(1, 2001, dtype=np.int32)
+    for instant, count in ((1000, 2000), (2000, 1999)):
+        ids = [np.zeros(count, dtype=np.int32), numbers[:count]]
+        terms = pa.concat_arrays([literal[1:], literal[:1]])  # in the order of their text
+        table = Bindings.from_ids(("n", "m"), terms, [ids[0] + np.int32(2000), ids[1] - np.int32(1)], in_order=True)
+        whole = Result.from_table(table)
+        teller.store.write([StoredAnswer(teller.rows, instant, 0, count, whole.to_bytes())])
+    query = teller.registry.query("rows")
+    before, now = (teller.store.at(teller.rows, instant) for instant in (1000, 2000))
+    usual = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(usual)
+    pa.set_memory_pool(pool)
+    try:
+        delta = delta_from(query, before, now)
+        assert (len(delta.added), len(delta.removed)) == (0, 1)
+        assert len(change_text(delta, 2000)) < 2 << 20
+    finally:
+        pa.set_memory_pool(usual)
+    assert 0 < pool.max_memory() < 100 << 20
