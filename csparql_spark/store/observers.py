@@ -3,7 +3,7 @@
 An observer is a query and a URL. `position` is the instant of the last answer that it has taken; it moves only after
 the answer was taken, so that whoever goes on after a crash tells the last one twice rather than one never. `active`
 observers are called; a `failed` one keeps its position, and goes on from there when it is added again. `when` says
-which answers it wants; the position moves past the others, too.
+which answers it wants; the position moves past the others, too. `taken` does not: it is what changes are since.
 
     observers.add(ObserverDraft(17, "https://hooks.example.org/hot", position=1700000000000), at=now, most=1000)
     observers.took(id, instant=1700000001000)
@@ -41,10 +41,13 @@ CREATE TABLE IF NOT EXISTS observers (
 LATER = {
     "tells": "TEXT NOT NULL DEFAULT 'always'",  # which answers: `nonempty`, `always`, or `changes` of them
     "begin": "TEXT",  # where it began: `latest`, `beginning`, an instant; NULL: not known
-    "gap": "INTEGER",
-}  # answers after this instant were forgotten or are damaged, and it is not told yet
+    "gap": "INTEGER",  # answers after this instant were forgotten or are damaged, and it is not told yet
+    "taken": "INTEGER",  # the last instant that it has taken, and not passed over; NULL: since it wants changes, none
+}
 ALWAYS, NONEMPTY, CHANGES = "always", "nonempty", "changes"
-_COLUMNS = "id, query, url, secret, created, position, state, delivered, failures, failing, error, tells, begin, gap"
+_COLUMNS = (
+    "id, query, url, secret, created, position, state, delivered, failures, failing, error, tells, begin, gap, taken"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class Observer:
     when: str = ALWAYS
     begin: str | None = None
     gap: int | None = None
+    taken: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +114,9 @@ class ObserverStore:
             else:
                 connection.execute(
                     "UPDATE observers SET secret = coalesce(?, secret), tells = coalesce(?, tells), "
+                    "taken = CASE WHEN coalesce(?, tells) = tells THEN taken END, "
                     "state = 'active', failures = 0, failing = NULL, error = NULL WHERE id = ?",
-                    (draft.secret, draft.when, id),
+                    (draft.secret, draft.when, draft.when, id),
                 )
             made = self._one(connection, id)
         assert made is not None
@@ -134,9 +139,9 @@ class ObserverStore:
         """It has taken the answer of an instant. That it has may be lost with the power: then it is told twice."""
         with self._database.transaction(durable=False) as connection:
             connection.execute(
-                "UPDATE observers SET position = max(position, ?), delivered = delivered + 1, "
+                "UPDATE observers SET position = max(position, ?), taken = ?, delivered = delivered + 1, "
                 "failures = 0, failing = NULL, error = NULL, gap = NULL WHERE id = ?",
-                (instant, id),
+                (instant, instant, id),
             )
 
     def passed(self, id: str, instant: int, *, gap: int | None = None) -> None:

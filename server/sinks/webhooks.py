@@ -215,9 +215,10 @@ class Webhooks:
             return None
         if observer.when != CHANGES:
             return envelope(record.name, parts, windows_of(record, instant))
-        # What it has taken before is where its changes begin, if it has taken all since then.
-        before = self._answers.at(record.id, observer.position) if observer.delivered and gap is None else []
-        return change_body(record, before, parts)
+        # What was passed over since it took something is no other than that, unless there is a gap.
+        if observer.taken is None or gap is not None:
+            return change_body(record, [], parts, instant)
+        return change_body(record, self._answers.at(record.id, observer.position), parts, observer.taken)
 
     def _deliver(
         self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], body: bytes, gap: int | None

@@ -91,16 +91,19 @@ def change_envelopes(
         yield instants.envelope_pieces(query.name, parts, instants.windows_of(query, at), key_of(query))
 
 
-def change_body(query: QueryRecord, before: Sequence[StoredAnswer], parts: Sequence[StoredAnswer]) -> bytes | None:
+def change_body(
+    query: QueryRecord, before: Sequence[StoredAnswer], parts: Sequence[StoredAnswer], since: int
+) -> bytes | None:
     """What has changed from one answer to a later one, as an object of JSON; None if nothing has. Where there is none
-    before, or it cannot be told, it is the whole. Raises `Damaged` and `TooLargeToTell`."""
+    before, or it cannot be told, it is the whole. `since`: at which instant it was told what the former says. Raises
+    `Damaged` and `TooLargeToTell`."""
     at = parts[0].instant
     delta = delta_from(query, before, parts)
     if delta is None:
         return instants.envelope(query.name, parts, instants.windows_of(query, at), key_of(query))
     if delta.empty:
         return None
-    head = _json({"query": query.name, "at": at, "since": before[0].instant})[:-1]
+    head = _json({"query": query.name, "at": at, "since": since})[:-1]
     return b"%b,%b}" % (head, change_text(delta, at))
 
 
