@@ -17,6 +17,7 @@ itself with the last event it has seen, so that no answer is missed and none is 
 since 1970, ISO text, or a datetime with a time zone.
 
 - `terms`, `times`   terms and times as Python values
+- `answer`           what a query said at an instant
 - `asking`           one request, sent again while that makes sense
 - `waiting`          what is said of a server that does not answer
 - `following`        the events of queries over one connection after another
@@ -27,15 +28,15 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from email.message import Message
 from typing import Any
 from urllib.parse import urlencode
 
+from csparql_spark.client.answer import Answer, answer_of
 from csparql_spark.client.asking import ProblemError, Unreachable, Wire, segment, stranger
 from csparql_spark.client.following import Event, follow
-from csparql_spark.client.terms import IRI, BlankNode, Literal, Term, Triple, quad, term
+from csparql_spark.client.terms import IRI, BlankNode, Literal, Term, Triple, quad
 from csparql_spark.client.times import Time, place
 
 __all__ = ["IRI", "Answer", "BlankNode", "Client", "Event", "Literal", "ProblemError", "Term", "Triple", "Unreachable"]
@@ -52,21 +53,6 @@ FORMATS = {
     "ndjson": "application/x-ndjson",
     "arrow": "application/vnd.apache.arrow.stream",
 }
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a query said at an instant. A SELECT has `rows`, an ASK `truth`, a CONSTRUCT `triples` (N-Triples text)."""
-
-    query: str | None
-    at: int | None  # epoch ms
-    variables: tuple[str, ...] = ()
-    rows: list[dict[str, Term]] = field(default_factory=list)
-    truth: bool | None = None
-    triples: str | None = None
-    until: list[int | None] | None = None  # of each row: when it stops holding; None: it does not
-    id: str | None = None  # of the event, where it came as one
-    data: dict[str, Any] = field(default_factory=dict, repr=False)  # all of it, as it came
 
 
 class Client:
@@ -160,7 +146,7 @@ class Client:
         if status == 204:
             return None
         if RESULTS in headers.get("Content-Type", ""):
-            return _answer(json.loads(body), name)
+            return answer_of(json.loads(body), name)
         self._refuse_strangers(status, headers)
         return Answer(name, int(headers.get("X-CSPARQL-Instant", "0")), triples=body.decode())
 
@@ -169,7 +155,7 @@ class Client:
         accept = {"Accept": f"{RESULTS}, application/n-triples;q=0.5"}
         status, headers, body = self._wire.ask("POST", "/sparql", text, "application/sparql-query", accept)
         if RESULTS in headers.get("Content-Type", ""):
-            return _answer(json.loads(body), None)
+            return answer_of(json.loads(body), None)
         self._refuse_strangers(status, headers)
         return Answer(None, None, triples=body.decode())
 
@@ -210,7 +196,7 @@ class Client:
         """
         for event in self.events(*names, start=start, last=last):
             if event.kind == "answer":
-                yield _answer(event.data, event.data.get("query"), event.id)
+                yield answer_of(event.data, event.data.get("query"), event.id)
             elif notice is not None:
                 notice(event)
             elif event.kind == "problem":
@@ -253,23 +239,3 @@ class Client:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _answer(data: dict[str, Any], query: str | None, id: str | None = None) -> Answer:
-    # An event holds the results; a response is the results, with the rest beside its head.
-    results = data["results"] if "head" in data.get("results", {}) else data
-    variables = tuple(results.get("head", {}).get("vars", ()))
-    rows = [
-        {name: term(value) for name, value in row.items()} for row in results.get("results", {}).get("bindings", ())
-    ]
-    return Answer(
-        data.get("query", query),
-        data.get("at"),
-        variables,
-        rows,
-        results.get("boolean"),
-        data.get("triples"),
-        data.get("until"),
-        id,
-        data,
-    )
