@@ -364,6 +364,7 @@ def test_nobody_is_a_he_or_a_she() -> None:
 # Types that have their name twice, and why.
 SAME_NAMES = {
     "Block": "of a group of a query's body, of its steps, and of facts: each below the surface of its room",
+    "Change": "of an answer as it is kept, and as the client tells it",
     "Column": "of an answer's terms, and of ids",
     "Columns": "of ids, by variable or by place: each module says which",
     "DoubleSums": "compiled, and its twin",

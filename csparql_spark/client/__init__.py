@@ -21,11 +21,13 @@ since 1970, ISO text, or a datetime with a time zone.
 - `asking`           one request, sent again while that makes sense
 - `waiting`          what is said of a server that does not answer
 - `following`        the events of queries over one connection after another
+- `changes`          what they say otherwise than before, and the whole answers that it is folded into
 """
 
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
@@ -34,12 +36,27 @@ from typing import Any
 from urllib.parse import urlencode
 
 from csparql_spark.client.answer import Answer, answer_of
-from csparql_spark.client.asking import ProblemError, Unreachable, Wire, segment, stranger
+from csparql_spark.client.asking import TEMPORARY, ProblemError, Unreachable, Wire, pauses, segment, stranger
+from csparql_spark.client.changes import AnswerFold, Change, ChangedRows, folded
 from csparql_spark.client.following import Event, follow
 from csparql_spark.client.terms import IRI, BlankNode, Literal, Term, Triple, quad
 from csparql_spark.client.times import Time, place
 
-__all__ = ["IRI", "Answer", "BlankNode", "Client", "Event", "Literal", "ProblemError", "Term", "Triple", "Unreachable"]
+__all__ = [
+    "IRI",
+    "Answer",
+    "AnswerFold",
+    "BlankNode",
+    "Change",
+    "ChangedRows",
+    "Client",
+    "Event",
+    "Literal",
+    "ProblemError",
+    "Term",
+    "Triple",
+    "Unreachable",
+]
 
 RESULTS, TRIPLES = "application/sparql-results+json", "application/n-triples"
 FORMATS = {
@@ -196,12 +213,44 @@ class Client:
         """
         for event in self.events(*names, start=start, last=last):
             if event.kind == "answer":
-                yield answer_of(event.data, event.data.get("query"), event.id)
-            elif notice is not None:
-                notice(event)
-            elif event.kind == "problem":
-                detail = f"The query {event.data.get('query')} has failed: {event.data.get('reason')}"
-                raise ProblemError(409, {"code": "query-failed", "detail": detail, **event.data})
+                yield answer_of(event.data, id=event.id)
+            else:
+                noticed(event, notice)
+
+    def follow(
+        self,
+        *names: str,
+        changes: bool | str = True,
+        start: Time = "latest",
+        last: str | None = None,
+        notice: Callable[[Event], None] | None = None,
+    ) -> Iterator[Change]:
+        """What the queries say otherwise than before, beginning with a whole of each; the rest as in `subscribe`.
+        `changes`: True, or "all": also at which instants nothing has changed.
+
+        `change.whole` is the whole answer, folded here. Where a change does not follow what was told before (after a
+        connection that broke, at times), the whole is asked for; where a gap is told, a whole follows.
+        """
+        if changes not in (True, "all"):
+            raise ValueError(f'changes is {changes!r}, and can be True or "all"; wholes are what `subscribe` tells')
+        events = follow(self._wire, names, start=start, last=last, changes="all" if changes == "all" else "yes")
+        return folded(events, self._kept, lambda event: noticed(event, notice))
+
+    def _kept(self, query: str, at: int) -> dict[str, Any] | None:
+        """The whole of an instant, as events have it; None if it cannot be had any more. Who follows a query waits for
+        the server as long as it takes."""
+        path, growing = f"/queries/{segment(query)}/answers?from={at}&to={at}", pauses()
+        while True:
+            try:
+                status, _, body = self._wire.ask("GET", path)
+            except Unreachable:
+                time.sleep(next(growing))
+            except ProblemError as problem:
+                if problem.status not in TEMPORARY:
+                    return None
+                time.sleep(next(growing))
+            else:
+                return next((whole for whole in self._read(status, body) if "problem" not in whole), None)
 
     def events(self, *names: str, start: Time = "latest", last: str | None = None) -> Iterator[Event]:
         """All events of the queries, or of all queries if none is named; comes back when the connection breaks."""
@@ -220,7 +269,7 @@ class Client:
         status, _, content = self._wire.ask(method, path, body, kind, headers)
         return self._read(status, content) if content.strip() else {}
 
-    def _read(self, status: int, content: bytes) -> dict[str, Any]:
+    def _read(self, status: int, content: bytes) -> Any:
         try:
             return json.loads(content)
         except ValueError as error:
@@ -239,3 +288,12 @@ class Client:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def noticed(event: Event, notice: Callable[[Event], None] | None) -> None:
+    """Tell of an event that is no answer. Where nobody wants to know, that a query fails is a `ProblemError`."""
+    if notice is not None:
+        notice(event)
+    elif event.kind == "problem":
+        detail = f"The query {event.data.get('query')} has failed: {event.data.get('reason')}"
+        raise ProblemError(409, {"code": "query-failed", "detail": detail, **event.data})

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from csparql_spark.client.asking import TEMPORARY, ProblemError, Wire, pauses, problem_of, segment, stranger
 from csparql_spark.client.times import Time, place
@@ -28,7 +28,8 @@ SILENCE_SECONDS = 60.0  # the server says something at least every 15 seconds
 
 @dataclass(frozen=True)
 class Event:
-    """A server-sent event: `kind` is answer, gap, problem, paused, resumed, registered, progress or end."""
+    """A server-sent event: `kind` is answer (or keyframe, change, unchanged, for those who ask for changes), gap,
+    problem, paused, resumed, registered, progress or end."""
 
     kind: str
     data: dict[str, Any]
@@ -39,16 +40,20 @@ class Gone(Exception):
     """The server says that no event will come any more."""
 
 
-def follow(wire: Wire, names: tuple[str, ...], *, start: Time = "latest", last: str | None = None) -> Iterator[Event]:
-    with wire.outage() as outage:
-        yield from _followed(wire, names, place(start, "latest", "beginning"), last, outage)
-
-
-def _followed(wire: Wire, names: tuple[str, ...], start: str, last: str | None, outage: Outage) -> Iterator[Event]:
+def follow(
+    wire: Wire, names: tuple[str, ...], *, start: Time = "latest", last: str | None = None, changes: str | None = None
+) -> Iterator[Event]:
+    """`changes`: what a URL says there, to be told changes."""
+    asked = [("from", place(start, "latest", "beginning")), *([("changes", changes)] if changes else [])]
     if len(names) == 1:
-        path = f"/queries/{segment(names[0])}/answers?from={quote(start)}"
+        path = f"/queries/{segment(names[0])}/answers?{urlencode(asked)}"
     else:
-        path = "/events?" + urlencode([*(("query", name) for name in names), ("from", start)])
+        path = "/events?" + urlencode([*(("query", name) for name in names), *asked])
+    with wire.outage() as outage:
+        yield from _followed(wire, names, path, last, outage)
+
+
+def _followed(wire: Wire, names: tuple[str, ...], path: str, last: str | None, outage: Outage) -> Iterator[Event]:
     left, growing, silent = set(names), pauses(), None
     retry = 1.0
     while left or not names:

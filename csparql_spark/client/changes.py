@@ -1,0 +1,353 @@
+"""Changes: what a query says otherwise than before, and the whole answers that they are folded into.
+
+    keyframe ─▶ change ─▶ change ─▶ …          whole at 1000 ─▶ whole at 2000 ─▶ whole at 4000 ─▶ …
+                at 2000     at 4000
+                since 1000  since 2000
+
+    fold = AnswerFold()
+    for line in lines:                         # of …/answers?changes&from=beginning, or the bodies of a webhook
+        change = fold.take(json.loads(line))
+        for row in change.added:
+            print("+", row["room"])
+        print(change.whole.rows)
+
+A fold holds a bag of rows, in no order that means something; of a query with ORDER BY the list, for its changes say
+places. A whole is made of it when it is asked for.
+
+Invariant: a fold holds what the query said at the instant `at`, or (None) nothing. A change that is since another
+instant than that, or takes away what is not there, leaves it with nothing, until it is told a whole again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, repeat
+from typing import Any, Protocol
+
+from csparql_spark.client.answer import Answer, answer_of, results_of, rows_of
+from csparql_spark.client.following import Event
+from csparql_spark.client.terms import Term
+
+Until = int | None  # None: for ever, or nobody has said until when
+HeldRow = tuple[str, Until]  # a row as text, and until when it holds
+
+
+class UnfitChange(Exception):
+    """A change that is not one of what is held."""
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """Some rows of a change, or (`triples`, N-Triples text) some of a graph. Beside them, as many: `until` when each
+    holds (None: for ever), `was`, until when it did, whether it was `revoked` before that, and in a list its place."""
+
+    rows: list[dict[str, Term]] = field(default_factory=list)
+    until: list[Until] | None = None
+    was: list[Until] | None = None
+    revoked: list[bool] | None = None
+    places: list[int] | None = None
+    triples: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows) if self.triples is None else self.triples.count("\n")
+
+    def __iter__(self) -> Iterator[dict[str, Term]]:
+        return iter(self.rows)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What has changed from the instant `since` to the instant `at`: the rows that are `added` and `removed`, and those
+    that `stayed` and hold till another time. Of an ASK `truth` is what it says now, and `until` for how long.
+
+    `kind` is change, or keyframe: a whole that changes begin with, since nothing; or unchanged, where that is told.
+    """
+
+    kind: str
+    query: str
+    at: int  # epoch ms
+    since: int | None = None
+    variables: tuple[str, ...] = ()
+    added: ChangedRows = ChangedRows()
+    removed: ChangedRows = ChangedRows()
+    stayed: ChangedRows = ChangedRows()
+    truth: bool | None = None
+    until: list[Until] | None = None
+    id: str | None = None  # of the event, where it came as one
+    data: dict[str, Any] = field(default_factory=dict, repr=False)  # all of it, as it came
+    fold: AnswerFold | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def whole(self) -> Answer:
+        """All that the query says at this instant. It is made when it is first asked for, and that is before the next
+        change of the query is folded: afterwards it is a `LookupError`, as it is where the whole could not be had."""
+        if self.fold is None or self.fold.at != self.at:
+            held = "nothing is" if self.fold is None or self.fold.at is None else f"that at {self.fold.at} is"
+            raise LookupError(
+                f"the answer of {self.query} at {self.at} is not held here, {held}: ask the server for it, with "
+                f"client.answers({self.query!r}, at={self.at}), and take a whole before the next change"
+            )
+        return self.fold.whole(self.id)
+
+
+class AnswerFold:
+    """What one query says, folded from what is told of it."""
+
+    def __init__(self) -> None:
+        self.at: int | None = None
+        self._query: str | None = None
+        self._content: AnswerContent | None = None
+
+    def begin(self, data: dict[str, Any]) -> None:
+        """With a whole, as events, ranges and webhooks have it."""
+        results = results_of(data)
+        if "triples" in data:
+            self._content = GraphContent(data)
+        elif "boolean" in results:
+            self._content = TruthContent(data)
+        else:
+            self._content = TableContent(data)
+        self._query, self.at = data["query"], data["at"]
+
+    def drop(self) -> None:
+        """Hold nothing, until a whole comes."""
+        self.at = self._content = None
+
+    def take(self, data: dict[str, Any], id: str | None = None) -> Change:
+        """Fold what is told of an instant: a whole, a change, or that nothing has changed."""
+        kind = kind_of(data)
+        if kind == "keyframe":
+            self.begin(data)
+        elif kind == "problem" or self._content is None or data.get("since", self.at) != self.at:
+            self.drop()
+        else:
+            try:
+                self._content.fold(data)
+                self.at = data["at"]
+            except UnfitChange:
+                self.drop()
+        return self._change(kind, data, id)
+
+    def whole(self, id: str | None = None) -> Answer:
+        """What is held, as an answer. Raises `LookupError` if nothing is."""
+        if self._content is None:
+            raise LookupError("no whole answer is held here")
+        return answer_of({"query": self._query, "at": self.at, **self._content.members()}, id=id)
+
+    def _change(self, kind: str, data: dict[str, Any], id: str | None) -> Change:
+        parts = [_rows(data.get(name)) for name in ("added", "removed", "until")] if kind == "change" else []
+        variables = self._content.variables if self._content is not None else _names(parts)
+        asked = results_of(data) if kind == "keyframe" else data
+        truth = asked.get("boolean")
+        until = data.get("until") if truth is not None else None
+        added, removed, stayed = parts or [ChangedRows()] * 3
+        return Change(
+            kind,
+            data["query"],
+            data["at"],
+            data.get("since"),
+            variables,
+            added,
+            removed,
+            stayed,
+            truth,
+            until,
+            id,
+            data,
+            self,
+        )
+
+
+def kind_of(data: dict[str, Any]) -> str:
+    """What is told: a keyframe, a change, that it is unchanged, or that there is a problem."""
+    if "since" in data:
+        return "change"
+    if "results" in data or "triples" in data:
+        return "keyframe"
+    return "problem" if "problem" in data else "unchanged"
+
+
+class AnswerContent(Protocol):
+    """What an answer of one kind holds."""
+
+    variables: tuple[str, ...]
+
+    def fold(self, data: dict[str, Any]) -> None:
+        """Raises `UnfitChange`, and is in no order then."""
+
+    def members(self) -> dict[str, Any]:
+        """The members that an envelope has of it."""
+
+
+class TableContent:
+    """Rows: a list, until a change says that they are a bag."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        results = results_of(data)
+        self.variables: tuple[str, ...] = tuple(results["head"]["vars"])
+        self._timed = "until" in data
+        self._list = entries(results["results"]["bindings"], data.get("until"))
+        self._bag: dict[HeldRow, int] | None = None
+
+    def fold(self, data: dict[str, Any]) -> None:
+        added, removed, stayed = data.get("added", {}), data.get("removed", {}), data.get("until", {})
+        if not added:  # it is unchanged
+            return
+        gone = entries(removed["bindings"], removed.get("until"))
+        come = entries(added["bindings"], added.get("until"))
+        before = entries(stayed["bindings"], stayed.get("was"))
+        now = entries(stayed["bindings"], stayed.get("until"))
+        if "places" in added:
+            self._list = without(self._list, removed["places"], gone)
+            self._list = inserted(self._list, added["places"], come)
+            for place, (row, _), entry in zip(stayed["places"], before, now, strict=True):
+                if not 0 <= place < len(self._list) or self._list[place][0] != row:
+                    raise UnfitChange
+                self._list[place] = entry
+        else:
+            self._fold_bag(chain(gone, before), chain(come, now))
+        self._timed = "until" in added
+
+    def _fold_bag(self, gone: Iterable[HeldRow], come: Iterable[HeldRow]) -> None:
+        if self._bag is None:
+            self._bag = {}
+            for entry in self._list:
+                self._bag[entry] = self._bag.get(entry, 0) + 1
+            self._list = []
+        for entry in gone:
+            left = self._bag.get(entry, 0) - 1
+            if left > 0:
+                self._bag[entry] = left
+            elif left == 0:
+                del self._bag[entry]
+            else:
+                raise UnfitChange
+        for entry in come:
+            self._bag[entry] = self._bag.get(entry, 0) + 1
+
+    def members(self) -> dict[str, Any]:
+        held: Iterable[HeldRow] = self._list
+        if self._bag is not None:
+            held = chain.from_iterable(repeat(entry, count) for entry, count in self._bag.items())
+        held = list(held)
+        bindings = [json.loads(row) for row, _ in held]
+        until = {"until": [end for _, end in held]} if self._timed else {}
+        return {**until, "results": {"head": {"vars": list(self.variables)}, "results": {"bindings": bindings}}}
+
+
+class GraphContent:
+    """The lines of a graph in N-Triples."""
+
+    variables: tuple[str, ...] = ()
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._lines = set(lines_of(data["triples"]))
+
+    def fold(self, data: dict[str, Any]) -> None:
+        gone = set(lines_of(data.get("removed", "")))
+        if not gone <= self._lines:
+            raise UnfitChange
+        self._lines -= gone
+        self._lines.update(lines_of(data.get("added", "")))
+
+    def members(self) -> dict[str, Any]:
+        return {"triples": "".join(sorted(self._lines))}
+
+
+class TruthContent:
+    """What an ASK says, and for how long."""
+
+    variables: tuple[str, ...] = ()
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._truth, self._until = results_of(data)["boolean"], data.get("until")
+
+    def fold(self, data: dict[str, Any]) -> None:
+        if "boolean" in data:
+            self._truth, self._until = data["boolean"], data.get("until")
+
+    def members(self) -> dict[str, Any]:
+        until = {} if self._until is None else {"until": self._until}
+        return {**until, "results": {"head": {}, "boolean": self._truth}}
+
+
+def entries(bindings: list[dict[str, Any]], until: list[Until] | None) -> list[HeldRow]:
+    rows = (json.dumps(row, sort_keys=True, separators=(",", ":")) for row in bindings)
+    return list(zip(rows, repeat(None), strict=False) if until is None else zip(rows, until, strict=True))
+
+
+def without(entries: list[HeldRow], places: list[int], gone: list[HeldRow]) -> list[HeldRow]:
+    """The entries but those at some places, which go up. Raises `UnfitChange` if others stand there."""
+    rest: list[HeldRow] = []
+    end = 0
+    for place, entry in zip(places, gone, strict=True):
+        if not end <= place < len(entries) or entries[place] != entry:
+            raise UnfitChange
+        rest += entries[end:place]
+        end = place + 1
+    return rest + entries[end:]
+
+
+def inserted(entries: list[HeldRow], places: list[int], come: list[HeldRow]) -> list[HeldRow]:
+    """The entries with others that have those places then, which go up. Raises `UnfitChange`."""
+    made: list[HeldRow] = []
+    begin = 0
+    for place, entry in zip(places, come, strict=True):
+        end = begin + place - len(made)
+        if not begin <= end <= len(entries):
+            raise UnfitChange
+        made += entries[begin:end]
+        made.append(entry)
+        begin = end
+    return made + entries[begin:]
+
+
+def lines_of(triples: str) -> list[str]:
+    """Not what Python takes for lines: a literal may hold a character that is none of N-Triples' ends of lines."""
+    return [line + "\n" for line in triples.split("\n") if line]
+
+
+def folded(
+    events: Iterable[Event], kept: Callable[[str, int], dict[str, Any] | None], other: Callable[[Event], None]
+) -> Iterator[Change]:
+    """The changes among the events of queries, each folded when it is told. `kept` has the whole of an instant, where a
+    change is since one that is not held, if it is still there; `other` is told what is no change."""
+    folds: dict[str, AnswerFold] = {}
+    for event in events:
+        if event.kind in KINDS:
+            yield folded_event(folds.setdefault(event.data["query"], AnswerFold()), event, kept)
+        else:
+            if event.kind in ("gap", "end"):
+                folds.pop(event.data.get("query", ""), None)
+            other(event)
+
+
+KINDS = ("keyframe", "change", "unchanged", "answer")  # a server that knows no changes tells answers
+
+
+def folded_event(fold: AnswerFold, event: Event, kept: Callable[[str, int], dict[str, Any] | None]) -> Change:
+    query, at, since = event.data["query"], event.data["at"], event.data.get("since")
+    if since is not None and since != fold.at and (whole := kept(query, since)) is not None:
+        fold.begin(whole)
+    change = fold.take(event.data, event.id)
+    if fold.at is None and (whole := kept(query, at)) is not None:
+        fold.begin(whole)
+    return change
+
+
+def _rows(part: dict[str, Any] | str | None) -> ChangedRows:
+    if part is None or isinstance(part, list):  # of an ASK, `until` is told of itself
+        return ChangedRows()
+    if isinstance(part, str):
+        return ChangedRows(triples=part)
+    return ChangedRows(
+        rows_of(part["bindings"]), part.get("until"), part.get("was"), part.get("revoked"), part.get("places")
+    )
+
+
+def _names(parts: Iterable[ChangedRows]) -> tuple[str, ...]:
+    """The variables that rows bind, where no whole has said which there are."""
+    return tuple(dict.fromkeys(name for part in parts for row in part for name in row))
