@@ -18,7 +18,8 @@ asked for: what `run` needs would cost `serve` a second of its start.
 - `push`         files or standard input into a stream
 - `pieces`       cuts them
 - `creation`     makes the stream
-- `tail`         answers as they become true
+- `tail`         answers as they become true, or what changes in them
+- `printers`     prints them
 - `reaching`     finds the server, for `push` and `tail`
 - `run`          a query over recorded streams
 - `reasons`      says why a triple holds

@@ -1,20 +1,19 @@
-"""`tail`: the answers of queries, as they become true."""
+"""`tail`: the answers of queries, as they become true, or what changes in them."""
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from csparql_spark.cli.failure import Failure
 from csparql_spark.cli.given import InstantParameter
+from csparql_spark.cli.printers import printer_of
 from csparql_spark.cli.reaching import reaching
 from csparql_spark.cli.suggestions import nearest
-from csparql_spark.client import IRI, Answer, BlankNode, Client, Event, Literal, ProblemError, Term
+from csparql_spark.client import Answer, Change, Client, Event, ProblemError
 
 INSTANT = InstantParameter()
 SIDES = {"after": "after", "before": "next"}  # of a gap
@@ -39,16 +38,22 @@ class Start(click.ParamType):
 @click.option("--from", "start", type=Start(), default="latest", show_default=True, help="Where to begin.")
 @click.option("--format", "form", type=click.Choice(["json", "csv", "table"]), default="table", show_default=True)
 @click.option("--count", type=click.IntRange(min=1), help="End after so many answers.")
+@click.option("--changes", is_flag=True, help="Print rows that come (+), go (-), and hold till another time (~).")
 @reaching
-def tail(client: Client, queries: tuple[str, ...], start: str, form: str, count: int | None) -> None:
+def tail(client: Client, queries: tuple[str, ...], start: str, form: str, count: int | None, changes: bool) -> None:
     """Print the answers of QUERYs as they become true.
 
     It comes back when the server is started again, and misses nothing. It ends when the queries are deleted.
+
+    With --changes it begins with a whole answer (a keyframe), and prints from then on what has changed. A row that
+    goes before the time that it was said to hold is marked as revoked.
     """
-    printer = PRINTERS[form]()
+    show = printer_of(form, changes=changes)
+    told: Iterator[Answer | Change]
+    told = (client.follow if changes else client.subscribe)(*queries, start=start, notice=_notice)
     try:
-        for number, answer in enumerate(client.subscribe(*queries, start=start, notice=_notice), 1):
-            printer.show(answer)
+        for number, one in enumerate(told, 1):
+            show(one)
             sys.stdout.flush()
             if number == count:
                 return
@@ -98,64 +103,3 @@ def _gone(query: object, data: dict[str, Any]) -> str:
     if data.get("reason") != "forgotten":
         return f"{between} are not told here"
     return f"{between} are kept no longer: the server's setting keep-answers says how many are"
-
-
-class _Json:
-    """A line for each answer, as the server tells it."""
-
-    def show(self, answer: Answer) -> None:
-        click.echo(json.dumps(answer.data, ensure_ascii=False))
-
-
-class _Csv:
-    """One table of all instants, with the query and the instant in the first columns."""
-
-    def __init__(self) -> None:
-        self._writer = csv.writer(sys.stdout, lineterminator="\n")
-        self._head: list[str] | None = None
-
-    def show(self, answer: Answer) -> None:
-        head = ["query", "at", *answer.variables]
-        if head[2:] != self._head:
-            self._head = head[2:]
-            self._writer.writerow(head)
-        for row in _rows(answer):
-            self._writer.writerow([answer.query, answer.at, *row])
-
-
-class _Table:
-    def show(self, answer: Answer) -> None:
-        rows = _rows(answer, _written)
-        click.echo(f"── {answer.query} at {answer.at}: {len(rows)} row{'' if len(rows) == 1 else 's'}")
-        if rows:
-            lines = [[f"?{name}" for name in answer.variables] or [""] * len(rows[0]), *rows]
-            widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-            for line in lines[0 if answer.variables else 1 :]:
-                cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-                click.echo(f"   {'  '.join(cells)}".rstrip())
-
-
-PRINTERS: dict[str, type[_Json] | type[_Csv] | type[_Table]] = {"json": _Json, "csv": _Csv, "table": _Table}
-
-
-def _plain(term: Term | None) -> str:
-    return "" if term is None else str(term)
-
-
-def _rows(answer: Answer, spelled: Callable[[Term | None], str] = _plain) -> list[list[str]]:
-    if answer.triples is not None:
-        return [[line] for line in answer.triples.splitlines()]
-    if answer.truth is not None:
-        return [[str(answer.truth).lower()]]
-    return [[spelled(row.get(name)) for name in answer.variables] for row in answer.rows]
-
-
-def _written(term: Term | None) -> str:
-    if isinstance(term, IRI):
-        return f"<{term}>"
-    if isinstance(term, BlankNode):
-        return f"_:{term}"
-    if isinstance(term, Literal):
-        python = term.to_python()
-        return str(term) if not isinstance(python, str) else json.dumps(str(term), ensure_ascii=False)
-    return ""

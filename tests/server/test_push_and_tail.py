@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -20,6 +21,7 @@ from csparql_spark.answers import bindings
 from csparql_spark.cli import main
 from csparql_spark.disk.bell import Bell
 from csparql_spark.rdf.chunk import Chunk
+from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.server.backend import Backend
 from tests.server.playing import BASE, TEXT, Engine, registered
 
@@ -201,6 +203,82 @@ def test_tail_prints_answers(port: int, backend: Backend, engine: Engine) -> Non
     )
     assert command(port, "tail", "q", "--from", "1500", "--count", "1", "--format", "csv").stdout == (
         "query,at,n\nq,2000,2000\n"
+    )
+
+
+LONG, SHORT = 1780315298000, 1780315220000
+
+
+def timed(*cells: tuple[str, str, int]) -> bindings.Result:
+    made = bindings.Result.bindings(("s", "n"), [[row[0] for row in cells], [row[1] for row in cells]])
+    return made.holding(np.array([row[2] for row in cells], dtype=np.int64))
+
+
+@pytest.fixture
+def changing(backend: Backend, engine: Engine) -> int:
+    """a holds longer, b goes before its time and c in time, d comes; then all are gone."""
+    query = registered(backend_client(backend))
+    engine.answer(query, 1000, timed(("<urn:a>", '"x"', 2000), ("<urn:b>", '"long"', LONG), ("<urn:c>", '"z"', 2000)))
+    engine.answer(query, 2000, timed(("<urn:a>", '"x"', SHORT), ("<urn:d>", '"w"', ALWAYS)))
+    engine.answer(query, 3000, timed(("<urn:a>", '"x"', SHORT), ("<urn:d>", '"w"', ALWAYS)))
+    engine.answer(query, 4000, timed())
+    return query
+
+
+def test_tail_prints_what_changes(port: int, changing: int) -> None:
+    printed = command(port, "tail", "q", "--changes", "--from", "beginning", "--count", "3")
+    assert (printed.exit_code, printed.stderr) == (0, "")
+    assert printed.stdout == (
+        "── q at 1000: keyframe, 3 rows\n"
+        "   ?s       ?n\n"
+        '   <urn:a>  "x"\n'
+        '   <urn:b>  "long"\n'
+        '   <urn:c>  "z"\n'
+        "── q at 2000: changes since 1000\n"
+        '   + <urn:d>  "w"\n'
+        '   - <urn:b>  "long"  revoked\n'
+        '   - <urn:c>  "z"\n'
+        '   ~ <urn:a>  "x"     until 2026-06-01T12:00:20.000Z\n'
+        "── q at 4000: changes since 2000\n"
+        '   - <urn:a>  "x"  revoked\n'
+        '   - <urn:d>  "w"  revoked\n'
+    )
+
+
+def test_tail_prints_changes_for_programs(port: int, changing: int) -> None:
+    words = ("tail", "q", "--changes", "--from", "beginning", "--count", "3", "--format")
+    assert command(port, *words, "csv").stdout == (
+        "query,at,change,until,s,n\n"
+        "q,1000,keyframe,,,\n"
+        "q,1000,added,2000,urn:a,x\n"
+        f"q,1000,added,{LONG},urn:b,long\n"
+        "q,1000,added,2000,urn:c,z\n"
+        "q,2000,added,,urn:d,w\n"
+        f"q,2000,revoked,{LONG},urn:b,long\n"
+        "q,2000,removed,2000,urn:c,z\n"
+        f"q,2000,until,{SHORT},urn:a,x\n"
+        f"q,4000,revoked,{SHORT},urn:a,x\n"
+        "q,4000,revoked,,urn:d,w\n"
+    )
+    told = [json.loads(line) for line in command(port, *words, "json").stdout.splitlines()]
+    assert [(one["at"], one.get("since")) for one in told] == [(1000, None), (2000, 1000), (4000, 2000)]
+    assert told[1]["removed"]["revoked"] == [True, False] and "results" in told[0]
+
+
+def test_tail_prints_changes_of_what_are_no_rows(port: int, backend: Backend, engine: Engine) -> None:
+    query = registered(backend_client(backend))
+    for instant, truth in ((1000, True), (2000, False)):
+        engine.answer(query, instant, bindings.Result.boolean(truth))
+    words = ("tail", "q", "--changes", "--from", "beginning", "--count", "2")
+    assert command(port, *words).stdout == (
+        "── q at 1000: keyframe, 1 row\n   true\n── q at 2000: changes since 1000\n   + false\n"
+    )
+    graph = registered(backend_client(backend), TEXT.replace("QUERY q", "QUERY g"), "g")
+    first, second = '<urn:a> <urn:p> "\u2028" .', "<urn:b> <urn:p> <urn:o> ."
+    engine.answer(graph, 1000, bindings.Result.graph(f"{first}\n"))
+    engine.answer(graph, 2000, bindings.Result.graph(f"{second}\n"))
+    assert command(port, *words[:1], "g", *words[2:]).stdout == (
+        f"── g at 1000: keyframe, 1 row\n   {first}\n── g at 2000: changes since 1000\n   + {second}\n   - {first}\n"
     )
 
 
