@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 
+import jsonschema_rs
+import numpy as np
 import pytest
 import schemathesis
 from flask import Flask
@@ -27,7 +29,9 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import CATALOGUE
 from csparql_spark.server.openapi import DOCUMENT
 from csparql_spark.server.settings import Settings
-from tests.server.playing import BASE, TEXT, Engine
+from csparql_spark.server.subscribers.changes import change_envelopes
+from csparql_spark.store import StoredAnswer
+from tests.server.playing import BASE, TEXT, Engine, record
 
 DESCRIBED = json.loads(DOCUMENT.read_text(encoding="utf-8"))
 EXAMPLES = 6  # for each operation
@@ -133,6 +137,39 @@ def api(house: Backend) -> schemathesis.BaseSchema:
     if made[3].status_code == 201:
         engine.answer(made[3].json["id"], 1000, Result.graph("<urn:a> <urn:p> <urn:b> .\n"))
     return schemathesis.openapi.from_wsgi("/openapi.json", app)
+
+
+def test_changes_are_as_they_are_described() -> None:
+    """Every member that is sent is named, and what is sent is of its type."""
+    schema = {"$ref": "#/components/schemas/Change", "components": DESCRIBED["components"]}
+    part = {**schema, "$ref": "#/components/schemas/ChangedRows"}
+    seen: set[str] = set()
+    for change in told_changes():
+        jsonschema_rs.validator_for(schema).validate(change)
+        seen |= change.keys()
+        for name in change.keys() & {"added", "removed", "until"}:
+            if isinstance(change[name], dict):
+                jsonschema_rs.validator_for(part).validate(change[name])
+                seen |= change[name].keys()
+    named = [DESCRIBED["components"]["schemas"][name]["properties"] for name in ("Change", "ChangedRows")]
+    assert seen == set().union(*named)
+
+
+def told_changes() -> Iterator[dict]:
+    def rows(names: str, end: int) -> Result:
+        made = Result.bindings(("n",), [[f'"{name}"' for name in names]])
+        return made.holding(np.full(len(names), end))
+
+    histories = [
+        (TEXT, [rows("ab", 5000), rows("bc", 7000)]),
+        (f"{TEXT} ORDER BY ?n", [rows("ab", 5000), rows("bc", 7000)]),
+        (TEXT, [Result.boolean(True), Result.boolean(False).holding(np.array([5000]))]),
+        (TEXT, [Result.graph("<urn:a> <urn:p> 1 .\n"), Result.graph("")]),
+    ]
+    for text, answers in histories:
+        parts = [[StoredAnswer(1, at, 0, len(one), one.to_bytes())] for at, one in enumerate(answers, 1)]
+        _, change = change_envelopes(record(1, text=text), iter(parts), every=False)
+        yield json.loads(b"".join(change))
 
 
 OPERATIONS = [(path, method) for path, item in DESCRIBED["paths"].items() for method in item]
