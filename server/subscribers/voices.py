@@ -98,6 +98,7 @@ class ChangeVoice:
         return self._told[query]
 
     def _change(self, place: AnswerPlace, news: News, since: int, text: bytes) -> bytes:
+        assert place.instant is not None  # who has none is forgotten, and not told
         id = event_id(self._fanout.order.lineage, place.position).encode()
         name = json.dumps(news.roster.known[place.query].name).encode()
         if not text:
