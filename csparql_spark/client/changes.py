@@ -31,6 +31,8 @@ from csparql_spark.client.answer import Answer, answer_of, results_of, rows_of
 from csparql_spark.client.following import Event
 from csparql_spark.client.terms import Term
 
+row_text = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
 Until = int | None  # None: for ever, or nobody has said until when
 HeldRow = tuple[str, Until]  # a row as text, and until when it holds
 
@@ -233,7 +235,7 @@ class TableContent:
         if self._bag is not None:
             held = chain.from_iterable(repeat(entry, count) for entry, count in self._bag.items())
         held = list(held)
-        bindings = [json.loads(row) for row, _ in held]
+        bindings = json.loads(f"[{','.join(row for row, _ in held)}]")
         until = {"until": [end for _, end in held]} if self._timed else {}
         return {**until, "results": {"head": {"vars": list(self.variables)}, "results": {"bindings": bindings}}}
 
@@ -275,7 +277,7 @@ class TruthContent:
 
 
 def entries(bindings: list[dict[str, Any]], until: list[Until] | None) -> list[HeldRow]:
-    rows = (json.dumps(row, sort_keys=True, separators=(",", ":")) for row in bindings)
+    rows = map(row_text, bindings)
     return list(zip(rows, repeat(None), strict=False) if until is None else zip(rows, until, strict=True))
 
 
