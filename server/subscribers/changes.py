@@ -28,10 +28,10 @@ from csparql_spark.server.subscribers import instants
 from csparql_spark.store import QueryRecord, StoredAnswer
 
 
-def key_of(query: QueryRecord) -> tuple[str, ...]:
-    """The columns that tell the rows of its answers apart, if they are tables."""
+def order_of(query: QueryRecord) -> instants.RowOrder:
+    """How the rows of its answers are told apart, if they are tables."""
     asked = asked_of(query)
-    return () if asked is None else asked.key
+    return instants.RowOrder((), False) if asked is None else instants.RowOrder(asked.key, asked.listed)
 
 
 def change_pieces(delta: Delta, at: int) -> Iterator[bytes]:
@@ -88,7 +88,7 @@ def change_envelopes(
                 yield chain([_json({"query": query.name, "at": at, "since": since})[:-1]], _members(delta, at), [b"}"])
                 continue
             before = at, now
-        yield instants.envelope_pieces(query.name, parts, instants.windows_of(query, at), key_of(query))
+        yield instants.envelope_pieces(query.name, parts, instants.windows_of(query, at), order_of(query))
 
 
 def change_body(
@@ -100,7 +100,7 @@ def change_body(
     at = parts[0].instant
     delta = delta_from(query, before, parts)
     if delta is None:
-        return instants.envelope(query.name, parts, instants.windows_of(query, at), key_of(query))
+        return instants.envelope(query.name, parts, instants.windows_of(query, at), order_of(query))
     if delta.empty:
         return None
     head = _json({"query": query.name, "at": at, "since": since})[:-1]

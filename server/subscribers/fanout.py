@@ -32,7 +32,7 @@ from csparql_spark.disk.bell import Bell
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.server.subscribers import instants
-from csparql_spark.server.subscribers.changes import change_text, delta_from, key_of
+from csparql_spark.server.subscribers.changes import change_text, delta_from, order_of
 from csparql_spark.server.subscribers.event_cache import EventCache, Key
 from csparql_spark.server.subscribers.event_ids import event_id
 from csparql_spark.server.subscribers.roster import Roster, RosterReader
@@ -213,7 +213,7 @@ class Fanout:
         query, id = roster.known[place.query], event_id(self.order.lineage, place.position)
         windows = instants.windows_of(query, parts[0].instant)
         if key:
-            return instants.keyframe(id, query.name, parts, windows, key_of(query))
+            return instants.keyframe(id, query.name, parts, windows, order_of(query))
         return instants.event(id, query.name, parts, windows)
 
     def _changed(self, base: int, place: AnswerPlace, roster: Roster) -> bytes | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NotRequired, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
 from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.answers.formats import JSON, pieces, together, until_pieces
@@ -32,6 +32,14 @@ MOST_TOLD = 64 << 20  # bytes of an answer, as it is stored and as text, that is
 
 class TooLargeToTell(Exception):
     """An answer that is not told as a whole, since nobody knows how large it would be as text."""
+
+
+class RowOrder(NamedTuple):
+    """What is told of a table that changes are folded into: the columns that tell its rows apart, and whether they are
+    in an order of their own."""
+
+    key: tuple[str, ...]
+    listed: bool
 
 
 class WindowBounds(TypedDict):
@@ -66,23 +74,23 @@ def event(id: str, name: str, parts: Sequence[StoredAnswer], windows: Sequence[W
 
 
 def keyframe(
-    id: str, name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], key: Sequence[str]
+    id: str, name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], order: RowOrder
 ) -> bytes:
-    """The same as one that changes begin with. `key`: the columns that tell its rows apart."""
+    """The same as one that changes begin with."""
     begin = f"id: {id}\nevent: keyframe\ndata: ".encode()
-    return together(chain([begin], _told(name, parts, windows, key), [b"\n\n"]))
+    return together(chain([begin], _told(name, parts, windows, order), [b"\n\n"]))
 
 
 def envelope(
-    name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = (), key: Sequence[str] | None = None
+    name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds] = (), order: RowOrder | None = None
 ) -> bytes:
-    """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through; `key`:
-    what tells its rows apart, if that is to be told. Raises `Damaged` and `TooLargeToTell`."""
-    return together(_told(name, parts, windows, key))
+    """The answer with all that is said of it: one JSON object, in one line. `windows`: what it was seen through;
+    `order`: how its rows are told apart, if that is to be told. Raises `Damaged` and `TooLargeToTell`."""
+    return together(_told(name, parts, windows, order))
 
 
 def _told(
-    name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], key: Sequence[str] | None = None
+    name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], order: RowOrder | None = None
 ) -> Iterator[bytes]:
     size = sum(len(part.payload) for part in parts)
     refuse_large(size)
@@ -91,7 +99,7 @@ def _told(
     # No cell has more text than all that is stored: of most answers nothing has to be counted.
     if table is not None and table.length * len(table.variables) * size > MOST_TOLD:
         refuse_large(text_size(table))
-    return _envelope(answer, _head(name, parts[0].instant, windows, key if table is not None else None))
+    return _envelope(answer, _head(name, parts[0].instant, windows, order if table is not None else None))
 
 
 def refuse_large(size: int) -> None:
@@ -100,14 +108,14 @@ def refuse_large(size: int) -> None:
         raise TooLargeToTell
 
 
-def _head(
-    name: str, instant: int, windows: Sequence[WindowBounds], key: Sequence[str] | None = None
-) -> dict[str, object]:
+def _head(name: str, instant: int, windows: Sequence[WindowBounds], order: RowOrder | None = None) -> dict[str, object]:
     head: dict[str, object] = {"query": name, "at": instant}
     if windows:
         head["windows"] = list(windows)
-    if key is not None:
-        head["key"] = list(key)
+    if order is not None:
+        head["key"] = list(order.key)
+        if order.listed:
+            head["listed"] = True
     return head
 
 
@@ -134,7 +142,7 @@ def graph_pieces(ntriples: bytes) -> Iterator[bytes]:
 
 
 def envelope_pieces(
-    name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], key: Sequence[str] | None = None
+    name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], order: RowOrder | None = None
 ) -> Iterator[bytes]:
     """The envelope of an answer, or in its place what is the matter with it: for who is told many of them. It may be of
     any size."""
@@ -143,7 +151,7 @@ def envelope_pieces(
     except Damaged as damaged:
         yield _json({"query": name, "at": parts[0].instant, "problem": sentence(str(damaged))})
         return
-    yield from _envelope(answer, _head(name, parts[0].instant, windows, key if answer.table is not None else None))
+    yield from _envelope(answer, _head(name, parts[0].instant, windows, order if answer.table is not None else None))
 
 
 def windows_of(query: QueryRecord, instant: int) -> list[WindowBounds]:

@@ -5,7 +5,8 @@
     voice.tell(place, news)                            # the event of an answer; empty if there is nothing to tell
     voice.lose(17)                                     # it was not told something of that query
 
-A keyframe is a whole that changes begin with, or begin with again: at first, and wherever something was not told. A
+A keyframe is a whole that changes begin with, or begin with again: at first, and wherever something was not told. Of
+a table it says which columns tell rows apart (`key`), and whether they are in an order of their own (`listed`). A
 change says `since` which instant: that of the last event of the query that was told here. Instants at which nothing has
 changed are not told, or with `every` as `event: unchanged`. What is told besides (see `subscription`) is the same.
 

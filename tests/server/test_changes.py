@@ -60,6 +60,7 @@ class Fold:
     def __init__(self) -> None:
         self.at: int | None = None
         self.rows: list[tuple[str, int | None]] = []
+        self.listed = False
 
     def hear(self, event: Event) -> bool:
         """Whether it was told what is so at an instant."""
@@ -69,13 +70,15 @@ class Fold:
             return False
         if event.kind == "keyframe":
             assert data["key"] == ["n"]
+            self.listed = data.get("listed", False)
             self.rows = pairs(data["results"]["results"]["bindings"], data["until"])
         elif event.kind == "change":
             assert data["since"] == self.at
             added, removed, until = data["added"], data["removed"], data["until"]
             gone = pairs(removed["bindings"], removed["until"])
             assert removed["revoked"] == [end is None or end > data["at"] for _, end in gone]
-            if "places" in added:
+            assert self.listed == ("places" in added)
+            if self.listed:
                 for place in reversed(removed["places"]):
                     assert self.rows.pop(place) in gone
                 for place, row in zip(added["places"], pairs(added["bindings"], added["until"]), strict=True):
