@@ -54,7 +54,7 @@ def watching(house: House, watched: Watched, asked: str = "") -> tuple[Page, int
     query = house.register("Hot", text_of(house.stream("sensors")))
     say(house, query, NOW, lab="30.5", hall="19.0")
     page = watched.open(f"#/queries/Hot{asked}")
-    shows(page, "30.5", "19.0")
+    shows(page, "19.0", "30.5")
     expect(page.get_by_test_id("connection")).to_contain_text("live")
     return page, query
 
@@ -111,10 +111,99 @@ def test_an_instant_of_producers_is_told_as_it_is_stamped(house: House, watched:
 def test_what_is_new_and_what_has_ceased(house: House, watched: Watched) -> None:
     page, query = watching(house, watched)
     say(house, query, NOW + 5000, lab="31.5", hall="19.0")
-    shows(page, "31.5", "19.0")
+    shows(page, "19.0", "31.5")
+    page.get_by_role("button", name="Freeze").click()       # what is marked for a moment stays marked then
     expect(page.locator("tr.fresh")).to_have_count(1)
     expect(page.locator("tr.fresh")).to_contain_text("31.5")
     expect(page.locator("tr.ceased")).to_contain_text("30.5")
+    expect(page.locator("table.live tbody tr")).to_contain_text(["19.0", "30.5", "31.5"])   # it went from its place
+    page.get_by_role("button", name="Follow").click()
+    expect(page.locator("tr.fresh, tr.ceased")).to_have_count(0)
+
+
+def grouped(house: House, more: str = "") -> int:
+    return house.register("Hot", text_of(house.stream("sensors")).replace(
+        "SELECT ?room ?celsius", "SELECT (AVG(?c) AS ?celsius) ?room").replace("?celsius }", f"?c }} GROUP BY ?room{more}"))
+
+
+def test_of_a_grouped_query_the_value_that_changes_is_marked(house: House, watched: Watched) -> None:
+    query = grouped(house)
+
+    def say(instant: int, **rooms: str) -> None:
+        house.answer(query, instant, ("celsius", "room"), readings(**rooms), until=[instant + 9000] * len(rooms))
+
+    say(NOW, lab="30.5", hall="19.0", attic="8")
+    page = watched.open("#/queries/Hot")
+    shows(page, "8", "19.0", "30.5")                        # by room
+    lab = rows(page).nth(2)
+    lab.evaluate("row => row.marked = true")
+    say(NOW + 5000, lab="31.5", hall="19.0", attic="8")
+    shows(page, "8", "19.0", "31.5")
+    assert lab.evaluate("row => row.marked")                # it is the same row
+    page.get_by_role("button", name="Freeze").click()
+    expect(page.locator("td.changed")).to_have_text(["31.5"])
+    expect(page.locator("tr.fresh, tr.ceased")).to_have_count(0)
+    page.get_by_role("button", name="Follow").click()
+    say(NOW + 10_000, lab="31.5", attic="9", cellar="12")
+    shows(page, "9", "12", "31.5")
+    page.get_by_role("button", name="Freeze").click()
+    expect(page.locator("td.changed")).to_have_text(["9"])
+    expect(page.locator("tr.fresh")).to_contain_text(["12"])
+    expect(page.locator("tr.ceased")).to_contain_text(["19.0"])
+    page.get_by_role("button", name="The instant before").click()
+    expect(page.locator("td.changed")).to_have_text(["31.5"])
+
+
+def test_marks_do_not_move_for_who_wants_no_motion(house: House, watched: Watched) -> None:
+    page, query = watching(house, watched)
+    moving = "cell => getComputedStyle(cell).animationName"
+    for motion, name in (("no-preference", "mark"), ("reduce", "none")):
+        page.emulate_media(reduced_motion=motion)
+        say(house, query, (now := NOW + (5000 if name == "mark" else 10_000)), lab=str(now % 97), hall="19.0")
+        assert page.locator("tr.fresh td").first.evaluate(moving) == name
+        expect(page.locator("tr.fresh")).to_have_count(0)
+
+
+def test_a_list_is_in_the_order_that_it_was_told_in(house: House, watched: Watched) -> None:
+    query = grouped(house, " ORDER BY DESC(?celsius)")
+    house.answer(query, NOW, ("celsius", "room"), readings(lab="30", hall="20", attic="10"))
+    page = watched.open("#/queries/Hot")
+    shows(page, "30", "20", "10")
+    house.answer(query, NOW + 5000, ("celsius", "room"), readings(attic="40", lab="30", hall="20"))
+    shows(page, "40", "30", "20")
+    page.get_by_role("button", name="Freeze").click()
+    expect(page.locator("td.changed")).to_have_text(["40"])
+    expect(page.locator("tr.ceased")).to_have_count(0)
+
+
+def test_of_many_rows_those_that_are_seen_are_on_the_page(house: House, watched: Watched) -> None:
+    query = grouped(house)
+
+    def say(instant: int, *left_out: int, **values: str) -> None:
+        there = [number for number in range(100_000) if number not in left_out]
+        house.answer(query, instant, ("celsius", "room"), [
+            {"room": f"<urn:r{number:06}>", "celsius": f'"{values.get(f"r{number}", "20")}"{DECIMAL}'} for number in there])
+
+    say(NOW)
+    page = watched.open("#/queries/Hot")
+    expect(page.locator(".shown-at")).to_contain_text("100,000 rows")
+    seen = page.locator("tr[data-row]")
+    expect(seen.first).to_contain_text("r000000")
+    assert seen.count() < 100
+    say(NOW + 5000, r3="21")
+    expect(seen.nth(3)).to_contain_text("21")
+    table = page.locator(".windowed")
+    table.evaluate("table => table.scrollTop = 1500000")
+    middle = "table => document.elementFromPoint(table.getBoundingClientRect().x + 600, table.getBoundingClientRect().y + 300).closest('tr')?.textContent"
+    expect(seen.filter(has_text="r04")).not_to_have_count(0)
+    before = table.evaluate(middle)
+    say(NOW + 10_000, 7, 8, 9, **{f"r{before[-4:]}": "20"})
+    expect(page.locator(".shown-at")).to_contain_text("99,997 rows")
+    page.wait_for_timeout(3500)                             # also when those that went are gone
+    assert table.evaluate(middle) == before
+    table.evaluate("table => table.scrollTop = 1e9")
+    expect(seen.last).to_contain_text("r099999")
+    assert seen.count() < 100
 
 
 def test_frozen_it_stays_also_when_it_is_loaded_again_and_follows_again(house: House, watched: Watched) -> None:
@@ -122,10 +211,10 @@ def test_frozen_it_stays_also_when_it_is_loaded_again_and_follows_again(house: H
     page.get_by_role("button", name="Freeze").click()
     say(house, query, NOW + 5000, lab="31.5")
     expect(page.get_by_text("1 newer answer")).to_be_visible()
-    shows(page, "30.5", "19.0")
+    shows(page, "19.0", "30.5")
     assert f"at={NOW}" in page.url
     page.reload()
-    shows(page, "30.5", "19.0")
+    shows(page, "19.0", "30.5")
     expect(page.get_by_role("button", name="Follow")).to_be_visible()
     page.keyboard.press("f")
     shows(page, "31.5")

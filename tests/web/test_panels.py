@@ -199,7 +199,7 @@ def test_the_graph_draws_nodes_and_edges_and_tells_their_triples(house: House, w
 
 def test_of_too_large_a_graph_a_part_is_drawn(house: House, watched: Watched) -> None:
     house.answer_graph(graph_query(house), NOW, "".join(
-        f"<urn:{number}> <{SENSORS}next> <urn:{number + 1}> .\n" for number in range(200)))
+        f"<urn:{number:03}> <{SENSORS}next> <urn:{number + 1:03}> .\n" for number in range(200)))
     page = watched.open("#/queries/Hot?tab=graph")
     expect(page.locator(".warning-box")).to_contain_text("51 triples of 200 are left out")
     expect(page.locator(".node")).to_have_count(150)

@@ -4,11 +4,12 @@
 // tabs elect a leader (a Web Lock: it passes on when the tab is closed), the leader alone listens, for all queries that
 // any tab wants, and passes on what it hears (a BroadcastChannel). Where there are no Web Locks each tab leads itself.
 //
-// `id` of an event tells the place of every query on the connection: a leader that comes back says the last one.
+// What is listened for is changes (see `fold`), and at which instants nothing has changed. `id` of an event tells the place
+// of every query on the connection: a leader that comes back, or comes after another one, says the last one.
 
 import { get, lookAtSession, session } from "../api";
 import { Store } from "../store";
-import { heard, interrupted, wantedQueries } from "./feed";
+import { heard, interrupted, listensTo, wantedQueries } from "./feed";
 
 export type Connected = "idle" | "connecting" | "open" | "lost";
 
@@ -17,12 +18,12 @@ export const connected = new Store<Connected>("idle");
 
 type Message =
   | { type: "want"; tab: string; names: readonly string[] }
-  | { type: "event"; kind: string; data: unknown }
+  | { type: "event"; kind: string; id: string; query: string | undefined; text: string }
   | { type: "state"; state: Connected }
   | { type: "cut" }
   | { type: "who" };
 
-const KINDS = ["answer", "gap", "problem", "end", "paused", "resumed"];
+const KINDS = ["keyframe", "change", "unchanged", "gap", "problem", "end", "paused", "resumed"];
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 10_000;
 const ABSENT = 150_000; // a hidden tab may say no more than once a minute that it is still there
@@ -64,7 +65,7 @@ function listen(afresh = false): void {
   listening = asked;
   if (!asked) return told("idle");
   told("connecting");
-  const opened = new EventSource(`/events?${asked}${lastId && `&lastEventId=${encodeURIComponent(lastId)}`}`);
+  const opened = new EventSource(`/events?changes=all&${asked}${lastId && `&lastEventId=${encodeURIComponent(lastId)}`}`);
   source = opened;
   opened.onopen = () => {
     wait = FIRST_WAIT;
@@ -102,9 +103,10 @@ async function comeBack(): Promise<void> {
 
 function received(kind: string, event: MessageEvent<string>): void {
   if (event.lastEventId) lastId = event.lastEventId;
-  const data: unknown = JSON.parse(event.data);
+  const data = JSON.parse(event.data) as { query?: string };
   heard(kind, data);
-  say({ type: "event", kind, data });
+  // As text: a whole may be long, and is read by those tabs alone that look at its query.
+  say({ type: "event", kind, id: event.lastEventId, query: data.query, text: event.data });
 }
 
 function want(): void {
@@ -121,7 +123,10 @@ function hear({ data: message }: MessageEvent<Message>): void {
     if (leading) say({ type: "state", state: connected.value });
   } else if (message.type === "who") want();
   else if (leading) return;
-  else if (message.type === "event") heard(message.kind, message.data);
+  else if (message.type === "event") {
+    if (message.id) lastId = message.id;
+    if (message.query !== undefined && listensTo(message.query)) heard(message.kind, JSON.parse(message.text));
+  }
   else if (message.type === "state") connected.set(message.state);
   else interrupted();
 }

@@ -1,17 +1,22 @@
-// A feed: what this tab knows of one query's answers, newest last, and where something is missing.
+// A feed: what this tab knows of one query's answers, and where something is missing.
 //
 //     const feed = useFeed("HotRooms");          // in a component: subscribed while it is shown
-//     feed.answers.at(-1)?.rows
+//     feed.held.answer?.rows
 //
-// Components are told of changes ten times a second at most, however fast answers come.
+// What is told is folded (see `fold`). Where something is told that is since an instant that is not held, the whole of that
+// instant is asked for, with all changes after it; what is told meanwhile waits. Components are told ten times a second at
+// most, however fast answers come.
 
 import { useEffect } from "preact/hooks";
-import { call, queryPath, sentence } from "../api";
+import { sentence } from "../api";
 import { Store, useStore } from "../store";
-import { answerOf, type Answer, type Told } from "./answer";
+import type { Told } from "./answer";
+import type { ToldChange } from "./change";
+import { EMPTY, folded, foldedRange, lost, undoneTo, type Held, type Kind } from "./fold";
+import { newest, range } from "./range";
 
-export const MOST_ANSWERS = 600;
 const DRAWING = 100;
+const MOST_WAITING = 1000;
 
 export interface Mark {
   /** `lost`: these answers are kept no longer. `filled`: the connection was gone, and nothing is missing. `restored`: a
@@ -25,7 +30,7 @@ export interface Mark {
 
 export interface Feed {
   name: string;
-  answers: readonly Answer[];
+  held: Held;
   marks: readonly Mark[];
   paused: boolean;
   failure: { at: number; reason: string } | null;
@@ -40,6 +45,10 @@ interface Kept {
   timer: number;
   users: number;
   cut: boolean;
+  /** What waits until what was asked for is there; null: nothing was. */
+  queue: (() => void)[] | null;
+  /** The instant that was asked for last, since it was missing. */
+  sought: number | undefined;
 }
 
 const feeds = new Map<string, Kept>();
@@ -51,8 +60,8 @@ export const wantedQueries = wanted;
 function feedOf(name: string): Kept {
   let kept = feeds.get(name);
   if (!kept) {
-    const next: Feed = { name, answers: [], marks: [], paused: false, failure: null, ended: null, waiting: null };
-    kept = { store: new Store(next), next, timer: 0, users: 0, cut: false };
+    const next: Feed = { name, held: EMPTY, marks: [], paused: false, failure: null, ended: null, waiting: null };
+    kept = { store: new Store(next), next, timer: 0, users: 0, cut: false, queue: null, sought: undefined };
     feeds.set(name, kept);
   }
   return kept;
@@ -67,32 +76,53 @@ function change(kept: Kept, changed: Partial<Feed>): void {
   }, DRAWING);
 }
 
-/** An answer takes its place among the others; one that is there already is left as it is. */
-function take(kept: Kept, told: Told): void {
-  const { answers } = kept.next;
-  const last = answers.at(-1);
-  if (last === undefined || last.at < told.at) {
-    const cut = kept.cut && last !== undefined ? [{ kind: "filled" as const, after: last.at, next: told.at }] : [];
-    kept.cut = false;
-    change(kept, {
-      answers: [...answers, answerOf(told)].slice(-MOST_ANSWERS),
-      marks: [...kept.next.marks.map((mark) => (mark.next ? mark : { ...mark, next: told.at })), ...cut].slice(-20),
-      waiting: null,
-    });
-    return;
+/** What is held from now on, with the marks of what it goes on after. */
+function hold(kept: Kept, held: Held): void {
+  const { held: before, marks } = kept.next;
+  const last = before.answer?.at, at = held.answer?.at;
+  if (at === undefined || at === last) return change(kept, { held });
+  const next = held.steps.find((step) => last === undefined || step.at > last)?.at ?? at;
+  const filled = kept.cut && last !== undefined ? [{ kind: "filled" as const, after: last, next }] : [];
+  kept.cut = false;
+  change(kept, { held, marks: [...marks.map((mark) => (mark.next ? mark : { ...mark, next })), ...filled].slice(-20), waiting: null });
+}
+
+function take(kept: Kept, kind: Kind, told: Told | ToldChange): void {
+  const { held, missing } = folded(kept.next.held, kind, told);
+  hold(kept, held);
+  if (missing === undefined || missing === kept.sought) return;
+  kept.sought = missing;
+  void ask(kept, async () => {
+    const found = await range(kept.next.name, missing);
+    return () => hold(kept, foldedRange(kept.next.held, found).held);
+  });
+}
+
+/** Ask for something; what is told meanwhile is taken after it. */
+async function ask(kept: Kept, load: () => Promise<() => void>): Promise<void> {
+  const waiting = kept.queue ?? [];
+  kept.queue = waiting;
+  let taken = (): void => {};
+  try {
+    taken = await load();
+  } catch (error) {
+    if (!kept.next.held.answer) change(kept, { waiting: sentence(error) });
   }
-  const place = answers.findIndex(({ at }) => at >= told.at);
-  if (answers[place]?.at === told.at) return;
-  change(kept, { answers: [...answers.slice(0, place), answerOf(told), ...answers.slice(place)].slice(-MOST_ANSWERS) });
+  if (kept.queue !== waiting) return; // something else was asked for meanwhile, of another query of this name
+  kept.queue = null;
+  taken();
+  for (const told of waiting) inTurn(kept, told);
+}
+
+function inTurn(kept: Kept, told: () => void): void {
+  if (!kept.queue) told();
+  else if (kept.queue.length < MOST_WAITING) kept.queue.push(told);
 }
 
 function gap(kept: Kept, after: number, next: number, reason?: string): void {
-  const { answers, marks } = kept.next;
   const kind = reason === "restored" || reason === "damaged" ? reason : "lost";
-  change(kept, {
-    marks: [...marks, { kind, after, next }],
-    ...(kind === "restored" && { answers: answers.filter(({ at }) => at <= after) }),
-  });
+  const { held, marks } = kept.next;
+  change(kept, { marks: [...marks, { kind, after, next }], held: kind === "restored" ? undoneTo(held, after) : lost(held) });
 }
 
 /** What an event of the server says, for whoever in this tab looks at its query. */
@@ -100,8 +130,8 @@ export function heard(kind: string, data: unknown): void {
   const told = data as Told & { reason?: string; after?: number; next?: number };
   const kept = told.query === undefined ? undefined : feeds.get(told.query);
   if (!kept) return;
-  if (kind === "answer") take(kept, told);
-  else if (kind === "gap") gap(kept, told.after ?? 0, told.next ?? 0, told.reason);
+  if (kind === "keyframe" || kind === "change" || kind === "unchanged") inTurn(kept, () => take(kept, kind, told));
+  else if (kind === "gap") inTurn(kept, () => gap(kept, told.after ?? 0, told.next ?? 0, told.reason));
   else if (kind === "problem") change(kept, { failure: { at: told.at, reason: told.reason ?? "" } });
   else if (kind === "end") {
     change(kept, { ended: told.reason ?? "the query is deleted" });
@@ -110,37 +140,41 @@ export function heard(kind: string, data: unknown): void {
   else if (kind === "paused" || kind === "resumed") change(kept, { paused: kind === "paused" });
 }
 
+export const listensTo = (name: string): boolean => feeds.has(name);
+
 /** The connection was cut: what comes next fills a hole. */
 export function interrupted(): void {
-  for (const kept of feeds.values()) if (kept.next.answers.length) kept.cut = true;
+  for (const kept of feeds.values()) if (kept.next.held.answer) kept.cut = true;
 }
 
 /** The newest answer, asked for once: a tab that comes later than the connection has it at once. */
-async function prime(kept: Kept): Promise<void> {
-  const { name } = kept.next;
-  try {
-    const response = await call("GET", `${queryPath(name)}/answers`, {
-      accept: "application/sparql-results+json, application/n-triples;q=0.9",
-    });
-    if (response.status === 204) {
-      change(kept, { waiting: response.headers.get("X-CSPARQL-Status") ?? "waiting for the first instant" });
-      return;
-    }
-    const at = Number(response.headers.get("X-CSPARQL-Instant"));
-    const graph = response.headers.get("Content-Type")?.startsWith("application/n-triples");
-    take(kept, graph ? { at, triples: await response.text() } : { ...((await response.json()) as Told), at });
-  } catch (error) {
-    change(kept, { waiting: sentence(error) });
-  }
+function prime(kept: Kept): void {
+  kept.sought = undefined;
+  void ask(kept, async () => {
+    const told = await newest(kept.next.name);
+    return () => (typeof told === "string" ? change(kept, { waiting: told }) : take(kept, "since" in told ? "change" : "keyframe", told));
+  });
+}
+
+/** Hold all instants from this one on, if the server has them still. */
+export function reachBack(name: string, from: number): void {
+  const kept = feedOf(name);
+  inTurn(kept, () => void ask(kept, async () => {
+    const found = await range(name, from);
+    return () => {
+      const { answer } = kept.next.held, { held } = foldedRange(EMPTY, found);
+      if (held.answer && (!answer || held.answer.at >= answer.at)) hold(kept, held);
+    };
+  }));
 }
 
 /** Look at a query until the function that comes back is called. What was heard meanwhile stays for a while. */
 export function follow(name: string): () => void {
   const kept = feedOf(name);
   if (kept.users++ === 0) {
-    kept.cut = kept.next.answers.length > 0;
-    if (kept.next.ended) change(kept, { ended: null, failure: null, paused: false, answers: [], marks: [] });
-    void prime(kept);
+    kept.cut = kept.next.held.answer !== undefined;
+    if (kept.next.ended) change(kept, { ended: null, failure: null, paused: false, held: EMPTY, marks: [] });
+    prime(kept);
     announce();
   }
   return () => {

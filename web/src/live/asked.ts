@@ -13,8 +13,8 @@ export const written = (terms: readonly (Term | undefined)[]): string => terms.m
 export const askWhy = (at: number, terms: readonly (Term | undefined)[]): void => say({ tab: "why", at, row: null, made: written(terms), triple: written(terms) });
 
 /** Why a row of the answer that is looked at is there; not, if somebody only selects its text. */
-export function whyOf(row: Row, { answer }: Shown): void {
+export function whyOf(row: Row, place: number, { answer }: Shown): void {
   if (!answer || answer.kind === "truth" || !getSelection()?.isCollapsed) return;
   if (answer.kind === "graph") askWhy(answer.at, row.terms);
-  else say({ tab: "why", at: answer.at, row: answer.rows.indexOf(row), triple: null });
+  else say({ tab: "why", at: answer.at, row: place, triple: null });
 }

@@ -7,23 +7,24 @@ import { declared } from "../prefixes";
 import { useHistory } from "./history";
 import type { PanelProps } from "./panels";
 import { colourName, PlotView, spelled } from "./plot";
-import { charted, MOST_LINES } from "./series";
+import { Charting, MOST_LINES } from "./series";
 
 export default function Chart({ query, shown }: PanelProps): JSX.Element {
   const prefixes = useMemo(() => declared(query.text), [query.text]);
-  const answers = useHistory(query, shown.feed);
+  const { held } = shown.feed;
+  useHistory(query, shown.feed);
   // Frozen, the chart goes no further than the newest instant that was known then.
-  const [held, setHeld] = useState<number | null>(null);
-  const newest = answers.at(-1)?.at ?? null;
-  if (shown.frozen !== null && held === null && newest !== null) setHeld(Math.max(newest, shown.frozen));
-  if (shown.frozen === null && held !== null) setHeld(null);
-  const seen = useMemo(() => (held === null ? answers : answers.filter(({ at }) => at <= held)), [answers, held]);
-  const { at, plots, names, more, mean } = useMemo(() => charted(seen, prefixes), [seen, prefixes]);
+  const [most, setMost] = useState<number | null>(null);
+  const newest = held.answer?.at ?? null;
+  if (shown.frozen !== null && most === null && newest !== null) setMost(Math.max(newest, shown.frozen));
+  if (shown.frozen === null && most !== null) setMost(null);
+  const charting = useMemo(() => new Charting(prefixes), [prefixes]);
+  const { at, plots, names, more, mean } = useMemo(() => charting.charted(held, most ?? Infinity), [charting, held, most]);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [pointed, setPointed] = useState<number | null>(null);
   const point = useCallback((place: number | null) => setPointed(place), []);
   const looked = shown.answer?.at;
-  if (!answers.length) return <div class="empty"><p>No answer yet: the chart begins with the first one.</p></div>;
+  if (!at.length) return <div class="empty"><p>No answer yet: the chart begins with the first one.</p></div>;
   const last = looked === undefined ? -1 : at.indexOf(looked);
   const place = pointed ?? (last >= 0 ? last : at.length - 1);
   const toggle = (name: string): void => {
@@ -31,7 +32,7 @@ export default function Chart({ query, shown }: PanelProps): JSX.Element {
     if (!next.delete(name)) next.add(name);
     setHidden(next);
   };
-  const heard = held === null ? 0 : answers.length - seen.length;
+  const heard = most === null ? 0 : held.steps.filter((step) => step.at > most).length;
   return (
     <div class="chart" data-points={at.length} data-lines={names.length}>
       <p class="chart-says quiet">

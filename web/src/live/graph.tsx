@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { difference, type Row } from "../events/answer";
+import type { Row } from "../events/answer";
 import { declared, vocabulary, type Prefixes } from "../prefixes";
 import { useStore } from "../store";
 import { TermView, whole } from "../terms";
@@ -15,17 +15,15 @@ import type { PanelProps } from "./panels";
 export default function Graph({ query, shown }: PanelProps): JSX.Element {
   const prefixes = useMemo(() => declared(query.text), [query.text]);
   const known = useStore(vocabulary);
-  const { answer, before } = shown;
-  const net = useMemo(() => netOf(answer?.rows ?? [], prefixes), [answer, prefixes, known]);
+  const { answer, change } = shown;
+  const rows = answer?.rows; // the same rows as before, where nothing has changed
+  const net = useMemo(() => netOf(rows ?? [], prefixes), [rows, prefixes, known]);
   const [chosen, setChosen] = useState<string | null>(null);
-  const fresh = useMemo(() => {
-    const rows = answer ? difference(before, answer).fresh : [];
-    return new Set((answer?.rows ?? []).flatMap(({ terms: [subject] }, place) => (rows[place] && subject ? [whole(subject)] : [])));
-  }, [answer, before]);
+  const fresh = useMemo(() => new Set((change?.added ?? []).flatMap(({ row: { terms: [subject] } }) => (subject ? [whole(subject)] : []))), [change]);
   if (!answer) return <div class="empty"><p>No answer yet: the graph is drawn with the first one.</p></div>;
   if (!answer.rows.length) return <div class="empty"><p>No triples at this instant.</p></div>;
   const node = net.nodes.find(({ key }) => key === chosen);
-  const its = node ? answer.rows.filter(({ terms }) => terms.some((term) => term && whole(term) === whole(node.term))) : [];
+  const its = node ? [...answer.rows].filter(({ terms }) => terms.some((term) => term && whole(term) === whole(node.term))) : [];
   return (
     <>
       {net.more > 0 && <p class="warning-box">More than {MOST_NODES} nodes are not drawn: {many(net.more, "triple")} of {answer.rows.length} are left out. The table has all of them.</p>}

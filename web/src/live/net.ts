@@ -44,7 +44,7 @@ function labelOf(term: Term, prefixes: Prefixes): string {
   return number === undefined ? cut(brief(term, prefixes).replace(/^https?:\/\/.*[/#](?=.)/, "…")) : NUMBER.format(number);
 }
 
-export function netOf(rows: readonly Row[], prefixes: Prefixes): Net {
+export function netOf(rows: Iterable<Row>, prefixes: Prefixes): Net {
   const nodes: Node[] = [];
   const places = new Map<string, number>();
   const edges = new Map<string, Edge>();

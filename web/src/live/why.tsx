@@ -28,10 +28,10 @@ export default function WhyPanel({ query, shown }: PanelProps): JSX.Element {
   const { asked } = useStore(route);
   const { answer } = shown;
   const row = asked.row === undefined ? null : Number(asked.row);
-  const chosen = row !== null && answer?.kind === "table" ? answer.rows[row] : undefined;
+  const chosen = row !== null && answer?.kind === "table" ? answer.rows.at(row) : undefined;
   if (!answer) return shown.problem ? <Wrong text={shown.problem} /> : <div class="empty"><p>No answer yet, so there is nothing to explain.</p></div>;
   // A triple that a CONSTRUCT made is no fact by itself: what it was made from is.
-  const made = answer.kind === "graph" ? answer.rows.find(({ terms: parts }) => written(parts) === asked.made) : undefined;
+  const made = answer.kind === "graph" && asked.made !== undefined ? [...answer.rows].find(({ terms: parts }) => written(parts) === asked.made) : undefined;
   const terms: Terms | undefined = made ? boundBy(query.text, made.terms as Term[], prefixes) : chosen && Object.fromEntries(answer.variables.map((name, place) => [name, chosen.terms[place]]));
   return (
     <div class="why">

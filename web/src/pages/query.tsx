@@ -13,9 +13,10 @@ import { CopyAs } from "../parts/copyas";
 import { sure } from "../parts/dialog";
 import { Ago, Instant } from "../parts/instant";
 import { lazy } from "../parts/lazy";
-import { LiveTable, ShownBar } from "../parts/livetable";
+import { LiveTable } from "../parts/livetable";
 import { act } from "../parts/notices";
 import { Empty, Page, Tabs, Wrong } from "../parts/page";
+import { ShownBar } from "../parts/shownbar";
 import { declared } from "../prefixes";
 import { go, href, route, say } from "../route";
 import { usePolled, useStore } from "../store";
@@ -101,7 +102,7 @@ function Described({ query, shown, problem, again }: { query: QueryInfo; shown: 
         <ShownBar shown={shown} />
       </div>
       <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab}`} class="panel">
-        {Panel ? <Panel query={query} shown={shown} /> : <LiveTable query={query} shown={shown} prefixes={prefixes} onRow={(row) => whyOf(row, shown)} />}
+        {Panel ? <Panel query={query} shown={shown} /> : <LiveTable query={query} shown={shown} prefixes={prefixes} onRow={(row, place) => whyOf(row, place, shown)} />}
       </div>
     </Page>
   );

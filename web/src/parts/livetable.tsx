@@ -1,59 +1,53 @@
-// The live table: the answer at the instant that is looked at, what is new in it, what has ceased, and until when it holds.
+// The live table: the answer at the instant that is looked at, what has changed at it, and until when its rows hold.
+//
+// What has changed is marked for a moment: a value that is another one, a row that is new, a row that went (it stays for that
+// moment, where it was). An instant that somebody keeps on the page keeps its marks. Many rows are seen through a window.
 
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
-import { difference, type Row } from "../events/answer";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { groupOf, placeOf, type Answer, type Row } from "../events/answer";
+import type { Change } from "../events/change";
+import type { Mark } from "../events/feed";
+import { marksOf, shelf, UNMARKED, type Marks, type Shelf } from "../events/marks";
 import type { Shown } from "../events/shown";
 import type { Prefixes } from "../prefixes";
 import { href } from "../route";
 import { numberOf, TermView } from "../terms";
 import { clock, many } from "../time";
 import type { QueryInfo } from "../types";
-import { Instant, Until } from "./instant";
+import { Until } from "./instant";
+import { useRowWindow } from "./rowwindow";
 
-const MOST_ROWS = 200;
-const MOST_CEASED = 20;
+const MARKED = 3000; // as long as the colours in style.css take to fade
+const MOST_GONE = 200;
 
-/** Equal rows are told apart by how many of them came before. */
-function keyed(rows: readonly Row[]): { row: Row; key: string; place: number }[] {
-  const seen = new Map<string, number>();
-  return rows.map((row, place) => {
-    const before = seen.get(row.key) ?? 0;
-    seen.set(row.key, before + 1);
-    return { row, key: `${row.key}\u0002${before}`, place };
-  });
-}
-
-export function LiveTable({ query, shown, prefixes, onRow }: {
+interface TableProps {
   query: QueryInfo;
   shown: Shown;
   prefixes: Prefixes;
-  onRow?: (row: Row) => void;
-}): JSX.Element {
-  const { feed, answer, before, frozen } = shown;
-  const [most, setMost] = useState(MOST_ROWS);
-  // ISTREAM and DSTREAM tell changes already: the change of changes says nothing.
-  const comparing = query.output === "RSTREAM";
-  const changes = useMemo(() => answer && difference(comparing ? before : undefined, answer), [answer, before, comparing]);
-  if (!answer || !changes) return <Waiting query={query} shown={shown} />;
-  const holding = answer.rows.some(({ until }) => until !== undefined);
+  onRow?: (row: Row, place: number) => void;
+}
+
+export function LiveTable(props: TableProps): JSX.Element {
+  const { query, shown } = props;
+  return shown.answer ? <Rows {...props} answer={shown.answer} /> : <Waiting query={query} shown={shown} />;
+}
+
+function Rows({ query, shown, prefixes, onRow, answer }: TableProps & { answer: Answer }): JSX.Element {
+  const { feed, frozen } = shown;
+  const { at, change } = useMarked(query, shown, answer);
+  const marks = useMemo(() => (change ? marksOf(answer, change) : UNMARKED), [answer.rows, change]);
+  const shelved = useMemo(() => shelf(answer, marks.gone.slice(0, MOST_GONE)), [answer.rows, marks]);
+  const look = useRowWindow(shelved.length, shelved, useAnchor(answer, shelved));
+  const holding = answer.rows.at(0)?.until !== undefined || marks.gone[0]?.row.until !== undefined;
   const columns = answer.variables.length + (holding ? 1 : 0);
-  const mark = feed.marks.findLast(({ next }) => next === answer.at);
+  const below = look.reach - look.to;
   return (
     <>
-      {mark && (
-        <p class={`gap ${mark.kind}`} role="note">
-          {mark.kind === "lost"
-            ? `Answers between ${clock(mark.after)} and ${clock(mark.next)} are kept no longer.`
-            : mark.kind === "damaged"
-            ? `An answer between ${clock(mark.after)} and ${clock(mark.next)} is damaged on the server's disk.`
-            : mark.kind === "restored"
-            ? "The server's database was put back to an earlier state: what was shown after that is not so any more."
-            : `The connection was away; it went on after ${clock(mark.after)} without a gap.`}
-        </p>
-      )}
-      <div class="table-wrap">
-        <table class="live" data-at={answer.at} data-frozen={frozen !== null}>
+      <Missed mark={feed.marks.findLast(({ next }) => next === answer.at)} />
+      <div class={look.windowed ? "table-wrap windowed" : "table-wrap"} ref={look.frame} tabIndex={look.windowed ? 0 : undefined}>
+        <table class="live" data-at={answer.at} data-frozen={frozen !== null} aria-rowcount={look.windowed ? answer.rows.length + 1 : undefined}
+          style={look.windowed ? { minWidth: `${9 * columns}rem` } : undefined}>
           <caption class="hidden">Answer of {query.name} at {clock(answer.at)}</caption>
           <thead>
             <tr>
@@ -62,34 +56,96 @@ export function LiveTable({ query, shown, prefixes, onRow }: {
             </tr>
           </thead>
           <tbody>
-            {keyed(answer.rows).slice(0, most).map(({ row, key, place }) => (
-              <tr key={key} class={changes.fresh[place] ? "fresh" : undefined} title={onRow && "Why is this here?"} onClick={onRow && (() => onRow(row))}>
-                {row.terms.map((term, column) => <td key={column} class={numberOf(term) === undefined ? undefined : "narrow"}><TermView term={term} prefixes={prefixes} /></td>)}
-                {holding && <td class="until-cell"><Until at={row.until} seen={answer.at} /></td>}
-              </tr>
+            {look.from > 0 && <Room rows={look.from} height={look.height} />}
+            {keyed(shelved.slice(look.from, look.to), answer).map(({ row, place, key }) => (
+              <RowView key={key} row={row} place={place} answer={answer} marks={marks} marked={at} holding={holding} prefixes={prefixes} onRow={onRow} />
             ))}
-            {keyed(changes.ceased).slice(0, MOST_CEASED).map(({ row, key }) => (
-              <tr key={`${answer.at}\u0002${key}`} class="ceased" title="not there any more">
-                {row.terms.map((term, column) => <td key={column} class={numberOf(term) === undefined ? undefined : "narrow"}><TermView term={term} prefixes={prefixes} /></td>)}
-                {holding && <td class="until-cell">ceased</td>}
-              </tr>
-            ))}
-            {answer.rows.length === 0 && changes.ceased.length === 0 && (
+            {below > 0 && <Room rows={below} height={look.height} />}
+            {shelved.length === 0 && (
               <tr><td colSpan={Math.max(columns, 1)} class="quiet">No rows at this instant. <a href={href(["queries", query.name], { tab: "timeline", at: frozen })}>What is missing?</a></td></tr>
             )}
           </tbody>
         </table>
       </div>
-      {answer.rows.length > most && (
-        <p class="quiet">
-          {many(answer.rows.length - most, "row")} more. <button type="button" class="link" onClick={() => setMost(most + 800)}>Show more</button>
-        </p>
-      )}
+      {look.reach < shelved.length && <p class="quiet">{many(shelved.length - look.reach, "row")} more cannot be shown here: ask for CSV with curl.</p>}
     </>
   );
 }
 
 const NAMES: Record<string, string> = { s: "subject", p: "property", o: "object" };
+
+/** The last change, with its instant, as long as it is marked. ISTREAM and DSTREAM tell changes already: the change of
+ * changes says nothing. */
+function useMarked(query: QueryInfo, { frozen, change, feed: { held } }: Shown, answer: Answer): { at: number; change: Change | null } {
+  const [over, setOver] = useState<number | null>(null);
+  const last = held.answer === answer ? held.steps.findLast((step) => !step.change || step.change.added.length + step.change.removed.length > 0) : undefined;
+  const at = frozen === null && last ? last.at : answer.at;
+  useEffect(() => {
+    if (frozen !== null) return;
+    const timer = setTimeout(() => setOver(at), MARKED);
+    return () => clearTimeout(timer);
+  }, [at, frozen]);
+  if (query.output !== "RSTREAM") return { at, change: null };
+  if (frozen !== null) return { at, change };
+  return { at, change: over === at ? null : (last?.change ?? null) };
+}
+
+/** Where the row is now that was at a place when this was drawn last. */
+function useAnchor(answer: Answer, shelved: Shelf): (place: number) => number | undefined {
+  const before = useRef(shelved);
+  useEffect(() => void (before.current = shelved), [shelved]);
+  return (place) => {
+    const row = before.current.slice(place, place + 1)[0]?.row;
+    const now = row && placeOf(row, answer);
+    return now === undefined ? undefined : shelved.shownAt(Math.min(now, answer.rows.length - 1));
+  };
+}
+
+/** A row stays the same on the page while what tells it apart does; equal ones are told apart by how many are before. */
+function keyed(rows: ReturnType<Shelf["slice"]>, answer: Answer): { row: Row; place: number | undefined; key: string }[] {
+  const seen = new Map<string, number>();
+  return rows.map(({ row, place }) => {
+    const group = `${place === undefined ? "gone" : ""}\u0002${groupOf(row, answer)}`;
+    const before = seen.get(group) ?? 0;
+    seen.set(group, before + 1);
+    return { row, place, key: `${group}\u0002${before}` };
+  });
+}
+
+/** The room of rows that are not on the page. */
+const Room = ({ rows, height }: { rows: number; height: number }): JSX.Element => <tr aria-hidden="true" class="room" style={{ height: `${rows * height}px` }} />;
+
+function RowView({ row, place, answer, marks, marked, holding, prefixes, onRow }: {
+  row: Row; place: number | undefined; answer: Answer; marks: Marks; marked: number; holding: boolean; prefixes: Prefixes; onRow: TableProps["onRow"];
+}): JSX.Element {
+  const gone = place === undefined;
+  const changed = marks.cells.get(row) ?? [];
+  const look = (column: number): string => `${numberOf(row.terms[column]) === undefined ? "" : "narrow"}${changed.includes(column) ? " changed" : ""}`.trim();
+  return (
+    <tr data-row aria-rowindex={gone ? undefined : place + 2} class={gone ? "ceased" : marks.fresh.has(row) ? "fresh" : undefined}
+      title={gone ? "not there any more" : onRow && "Why is this here?"} onClick={gone || !onRow ? undefined : () => onRow(row, place)}>
+      {row.terms.map((term, column) => (
+        // A cell that changes again is another one, so that its colour fades anew.
+        <td key={changed.includes(column) ? `${column} ${marked}` : column} class={look(column) || undefined}><TermView term={term} prefixes={prefixes} /></td>
+      ))}
+      {holding && <td class="until-cell">{gone ? "ceased" : <Until at={row.until} seen={answer.at} />}</td>}
+    </tr>
+  );
+}
+
+function Missed({ mark }: { mark: Mark | undefined }): JSX.Element | null {
+  return mark ? (
+    <p class={`gap ${mark.kind}`} role="note">
+      {mark.kind === "lost"
+        ? `Answers between ${clock(mark.after)} and ${clock(mark.next)} are kept no longer.`
+        : mark.kind === "damaged"
+        ? `An answer between ${clock(mark.after)} and ${clock(mark.next)} is damaged on the server's disk.`
+        : mark.kind === "restored"
+        ? "The server's database was put back to an earlier state: what was shown after that is not so any more."
+        : `The connection was away; it went on after ${clock(mark.after)} without a gap.`}
+    </p>
+  ) : null;
+}
 
 function Waiting({ query, shown }: { query: QueryInfo; shown: Shown }): JSX.Element {
   if (shown.problem) return <p class="wrong-box" role="alert">{shown.problem}</p>;
@@ -102,26 +158,6 @@ function Waiting({ query, shown }: { query: QueryInfo; shown: Shown }): JSX.Elem
         A query answers at its first instant after its registration. On the event clock an instant passes when an element
         with a later timestamp arrives.
       </p>
-    </div>
-  );
-}
-
-export function ShownBar({ shown }: { shown: Shown }): JSX.Element {
-  const { answer, frozen, feed } = shown;
-  const heardLater = frozen === null ? 0 : feed.answers.filter(({ at }) => at > frozen).length;
-  return (
-    <div class="shown-bar">
-      <div class="buttons" role="group" aria-label="Instant">
-        <button type="button" onClick={() => shown.step(-1)} title="The instant before ([)" aria-label="The instant before">‹</button>
-        {frozen === null
-          ? <button type="button" onClick={() => shown.freeze()} disabled={!answer} title="Keep this instant on the page (f)">Freeze</button>
-          : <button type="button" class="on" onClick={shown.follow} title="Back to the newest instant (f)">Follow</button>}
-        <button type="button" onClick={() => shown.step(1)} disabled={frozen === null} title="The instant after (])" aria-label="The instant after">›</button>
-      </div>
-      <span class="shown-at">
-        {answer && <><Instant at={answer.at} /> · {answer.kind === "truth" ? "yes or no" : many(answer.rows.length, answer.kind === "graph" ? "triple" : "row")}</>}
-        {frozen !== null && <strong class="frozen"> frozen{heardLater > 0 ? `, ${many(heardLater, "newer answer")}` : ""}</strong>}
-      </span>
     </div>
   );
 }
