@@ -82,7 +82,7 @@ def node_tests(*names: str, **environment: str) -> None:
 
 
 def test_modules(built: Path) -> None:
-    node_tests("rows", "fold", "series")
+    node_tests("rows", "fold", "feed", "series")
 
 
 def test_types(built: Path) -> None:

@@ -2,96 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerOf, type Answer, type Told, type Until } from "../src/events/answer";
-import type { ToldChange } from "../src/events/change";
-import { answerAt, EMPTY, folded, foldedRange, lost, undoneTo, type Held } from "../src/events/fold";
+import type { Answer } from "../src/events/answer";
+import { EMPTY, folded, foldedRange, lost, undoneTo } from "../src/events/fold";
 import { marksOf, shelf } from "../src/events/marks";
 import type { Term } from "../src/types";
-import { each, type Draw } from "./draw";
-
-type Said = [group: string, value: string, until: Until][];
-
-const literal = (value: string): Term => ({ type: "literal", value });
-const binding = ([group, value]: Said[number]): Record<string, Term> => ({ value: literal(value), ...(group && { group: literal(group) }) });
-const spelled = (row: Said[number]): string => JSON.stringify(row);
-
-/** A query that says rows: `listed` in an order of its own, `timed` with until when they hold. */
-class Teller {
-  readonly said: Said[] = [];
-  constructor(readonly listed: boolean, readonly timed: boolean, readonly key: string[]) {}
-
-  at = (instant: number): Said => this.said[instant - 1] as Said;
-
-  keyframe(at: number): Told {
-    const rows = this.at(at);
-    return {
-      at, key: this.key, listed: this.listed, until: this.timed ? rows.map(([, , until]) => until) : undefined,
-      results: { head: { vars: ["value", "group"] }, results: { bindings: rows.map(binding) } },
-    };
-  }
-
-  /** By removing rows one by one; of a list all rows but the first ones that stay have gone and come. */
-  change(since: number, at: number): ToldChange {
-    const before = this.at(since), now = this.at(at);
-    let same = 0;
-    const alike = (one: Said[number] | undefined, other: Said[number] | undefined): boolean => one?.[0] === other?.[0] && one?.[1] === other?.[1];
-    if (this.listed) while (same < Math.min(before.length, now.length) && alike(before[same], now[same])) same++;
-    const gone = this.listed ? before.slice(same) : [...before], come: Said = [], stayed: Said = [], was: Until[] = [];
-    for (const row of this.listed ? now.slice(same) : now) {
-      const exactly = this.listed ? -1 : gone.findIndex((other) => spelled(other) === spelled(row));
-      if (exactly >= 0) gone.splice(exactly, 1);
-      else come.push(row);
-    }
-    const places: number[] = [];
-    if (this.listed) for (let place = 0; place < same; place++) {
-      const [row, other] = [now[place], before[place]] as [Said[number], Said[number]];
-      if (row[2] !== other[2]) [stayed, was, places].forEach((list, number) => (list as unknown[]).push([row, other[2], place][number]));
-    } else for (const row of [...come]) {
-      const other = gone.findIndex((one) => alike(one, row));
-      if (other < 0) continue;
-      stayed.push(row);
-      was.push(gone.splice(other, 1)[0]?.[2]);
-      come.splice(come.indexOf(row), 1);
-    }
-    const rows = (of: Said, first: number): object => ({
-      bindings: of.map(binding), ...(this.timed && { until: of.map(([, , until]) => until) }), ...(this.listed && { places: of.map((_, place) => first + place) }),
-    });
-    return {
-      at, since, added: rows(come, same), removed: rows(gone, same), until: { ...rows(stayed, 0), ...(this.timed && { was }), ...(this.listed && { places }) },
-    } as ToldChange;
-  }
-}
-
-function teller(draw: Draw): Teller {
-  const made = new Teller(draw.below(3) === 0, draw.below(3) > 0, draw.of([["group"], ["value", "group"], []]));
-  const until = (): Until => (made.timed ? draw.of([5, 7, 9, null]) : undefined);
-  const size = draw.of([4, 12, 400]);
-  let rows: Said = [];
-  for (let instant = draw.below(12) + 1; instant > 0; instant--) {
-    const left = rows.filter(() => draw.below(4)).map((row): Said[number] => [row[0], row[1], draw.below(3) ? row[2] : until()]);
-    const come = draw.list(Math.max(1, size / 2), (): Said[number] => [draw.of(["a", "b", "", "c\u0007", "é"]), `${draw.below(size)}`, until()]);
-    rows = draw.below(5) ? [...left, ...come].slice(0, size) : rows;
-    made.said.push(made.listed ? [...rows] : draw.mixed(rows));
-  }
-  return made;
-}
-
-const shown = (answer: Answer): string[] => [...answer.rows].map(({ terms, until }) => spelled([terms[1]?.value ?? "", terms[0]?.value ?? "", until]));
-
-function holds(held: Held, from: Teller): void {
-  held.steps.forEach((step, place) => {
-    const answer = answerAt(held, place);
-    if (!answer) return assert.ok(held.steps.slice(place + 1).some(({ change }) => !change));
-    assert.equal(answer.at, step.at);
-    const now = shown(answer), said = from.at(step.at).map(spelled);
-    if (from.listed) assert.deepEqual(now, said);
-    else assert.deepEqual([...now].sort(), said.sort());
-    assert.deepEqual(now, shown(answerOf(from.keyframe(step.at)))); // and in the same order
-  });
-}
+import { each } from "./draw";
+import { holds, spelled, teller, Teller } from "./teller";
 
 test("whoever folds what is told has the whole at each instant", () => {
-  each(300, (draw) => {
+  each(120, (draw) => {
     const from = teller(draw), last = from.said.length;
     let held = EMPTY, told = 0;
     for (let at = 1; at <= last; at++) {
@@ -154,6 +73,16 @@ test("of a grouped query a value that changes is one cell, and other rows are ne
   assert.deepEqual([[...fresh].map(name), gone.map(({ row, place }) => [name(row), place])], [["bb"], [["c", 3]]]);
   const table = shelf(answer, gone).slice(0, 9);
   assert.deepEqual(table.map(({ row, place }) => [name(row), place]), [["a", 0], ["b", 1], ["bb", 2], ["c", undefined], ["d", 3]]);
+});
+
+test("of a graph a value that takes the place of the only other one is a cell", () => {
+  const triples = (...of: string[]): string => of.map((text) => `<urn:${text[0]}> <urn:p> ${/\d/.test(text) ? `"${text.slice(1)}"` : `<urn:${text[1]}>`} .\n`).join("");
+  const first = folded(EMPTY, "keyframe", { at: 1, triples: triples("a1", "b1", "b2", "cx", "d1") }).held;
+  const { held } = folded(first, "change", { at: 2, since: 1, added: triples("a2", "b3", "cy", "d2", "d3"), removed: triples("a1", "b1", "cx", "d1") });
+  const { fresh, cells, gone } = marksOf(held.answer as Answer, held.steps[1]?.change as never);
+  const name = (row: { terms: (Term | undefined)[] }): string => `${row.terms[0]?.value.slice(4)}${row.terms[2]?.value.replace("urn:", "")}`;
+  assert.deepEqual([...cells].map(([row, columns]) => [name(row), columns]), [["a2", [2]], ["b3", [2]]]);
+  assert.deepEqual([[...fresh].map(name), gone.map(({ row }) => name(row))], [["cy", "d2", "d3"], ["cx", "d1"]]);
 });
 
 test("a shelf is its rows with those that went, from wherever it is looked at", () => {

@@ -15,4 +15,5 @@ declare module "node:assert/strict" {
 declare module "node:fs" {
   export function readFileSync(path: string, encoding: "utf8"): string;
 }
+declare function setImmediate(run: () => void): void;
 declare const process: { env: Record<string, string | undefined> };

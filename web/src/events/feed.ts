@@ -108,7 +108,7 @@ async function ask(kept: Kept, load: () => Promise<() => void>): Promise<void> {
   } catch (error) {
     if (!kept.next.held.answer) change(kept, { waiting: sentence(error) });
   }
-  if (kept.queue !== waiting) return; // something else was asked for meanwhile, of another query of this name
+  if (kept.queue !== waiting) return; // another one that was waited for was there before
   kept.queue = null;
   taken();
   for (const told of waiting) inTurn(kept, told);
@@ -193,7 +193,9 @@ export function forget(name: string): void {
   if (kept && !kept.users) feeds.delete(name);
 }
 
+export const feedStore = (name: string): Store<Feed> => feedOf(name).store;
+
 export function useFeed(name: string): Feed {
   useEffect(() => follow(name), [name]);
-  return useStore(feedOf(name).store);
+  return useStore(feedStore(name));
 }

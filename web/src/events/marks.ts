@@ -3,7 +3,8 @@
 //     const { fresh, cells, gone } = marksOf(answer, change);
 //     cells.get(row)                                        // the columns of the row whose values have changed
 //
-// A row that came and one that went are the same row with other values, if the columns that tell rows apart are equal.
+// A row that came and one that went are the same row with other values, if the columns that tell rows apart are equal; and of
+// a graph, if one value of a property of a subject came, and one went.
 
 import { whole } from "../terms";
 import type { Term } from "../types";
@@ -21,15 +22,11 @@ export interface Marks {
 export const UNMARKED: Marks = { fresh: new Set(), cells: new Map(), gone: [] };
 
 export function marksOf(answer: Answer, { removed, added }: Change): Marks {
-  const before = new Map<string, number[]>(); // which of those that went, by what tells them apart
-  removed.forEach(({ row }, number) => {
-    const group = groupOf(row, answer), there = before.get(group);
-    if (there) there.push(number);
-    else before.set(group, [number]);
-  });
+  const before = numbered(answer, removed), now = answer.kind === "graph" ? numbered(answer, added) : undefined;
   const fresh = new Set<Row>(), cells = new Map<Row, readonly number[]>(), stayed = new Set<number>();
   const was = added.map(({ row }) => {
-    const number = before.get(groupOf(row, answer))?.shift();
+    const group = nameOf(row, answer), there = before.get(group);
+    const number = now && ((there?.length ?? 0) > 1 || (now.get(group)?.length ?? 0) > 1) ? undefined : there?.shift();
     if (number === undefined) fresh.add(row);
     else {
       stayed.add(number);
@@ -49,6 +46,24 @@ export function marksOf(answer: Answer, { removed, added }: Change): Marks {
     return stayed.has(number) ? [] : [{ place: staying + come, row }];
   });
   return { fresh, cells, gone };
+}
+
+/** Which rows of a change have the same name. */
+function numbered(answer: Answer, rows: readonly Placed<Row>[]): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  rows.forEach(({ row }, number) => {
+    const name = nameOf(row, answer), there = found.get(name);
+    if (there) there.push(number);
+    else found.set(name, [number]);
+  });
+  return found;
+}
+
+/** By what a row is known when its values are others. */
+function nameOf(row: Row, answer: Answer): string {
+  const [subject, property, object] = row.terms;
+  if (answer.kind !== "graph" || object?.type !== "literal" || !subject || !property) return groupOf(row, answer);
+  return `${whole(subject)} ${whole(property)}`;
 }
 
 const otherwise = (was: Row, row: Row): number[] =>
