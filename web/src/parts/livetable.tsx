@@ -16,7 +16,7 @@ import { numberOf, TermView } from "../terms";
 import { clock, many } from "../time";
 import type { QueryInfo } from "../types";
 import { Until } from "./instant";
-import { useRowWindow } from "./rowwindow";
+import { MOST_WHOLE, useRowWindow } from "./rowwindow";
 
 const MARKED = 3000; // as long as the colours in style.css take to fade
 const MOST_GONE = 200;
@@ -38,14 +38,14 @@ function Rows({ query, shown, prefixes, onRow, answer }: TableProps & { answer: 
   const { at, change } = useMarked(query, shown, answer);
   const marks = useMemo(() => (change ? marksOf(answer, change) : UNMARKED), [answer.rows, change]);
   const shelved = useMemo(() => shelf(answer, marks.gone.slice(0, MOST_GONE)), [answer.rows, marks]);
-  const look = useRowWindow(shelved.length, shelved, useAnchor(answer, shelved));
+  const look = useRowWindow(shelved, answer.rows.length > MOST_WHOLE, useAnchor(answer, shelved));
   const holding = answer.rows.at(0)?.until !== undefined || marks.gone[0]?.row.until !== undefined;
   const columns = answer.variables.length + (holding ? 1 : 0);
   const below = look.reach - look.to;
   return (
     <>
       <Missed mark={feed.marks.findLast(({ next }) => next === answer.at)} />
-      <div class={look.windowed ? "table-wrap windowed" : "table-wrap"} ref={look.frame} tabIndex={look.windowed ? 0 : undefined}>
+      <div ref={look.frame} {...(look.windowed ? { class: "table-wrap windowed", role: "region", "aria-label": "Rows", tabIndex: 0 } : { class: "table-wrap" })}>
         <table class="live" data-at={answer.at} data-frozen={frozen !== null} aria-rowcount={look.windowed ? answer.rows.length + 1 : undefined}
           style={look.windowed ? { minWidth: `${9 * columns}rem` } : undefined}>
           <caption class="hidden">Answer of {query.name} at {clock(answer.at)}</caption>

@@ -1,6 +1,6 @@
 // A window onto many rows: only those that are seen, and some above and below, are on the page.
 //
-//     const { frame, from, to, height, windowed } = useRowWindow(shelf.length, anchor);
+//     const { frame, from, to, height, windowed } = useRowWindow(shelf, rows.length > MOST_WHOLE, anchor);
 //     <div ref={frame} class="windowed"> … rows from `from` to `to`, with room of `from * height` above them
 //
 // Rows have one height, which is measured. A table of few rows is shown whole; one that had many stays in its window, so that
@@ -9,7 +9,7 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-const MOST_WHOLE = 200;
+export const MOST_WHOLE = 200;
 const AROUND = 12;
 const USUAL_HEIGHT = 30;
 const USUAL_ROOM = 900;
@@ -26,10 +26,11 @@ export interface RowWindow {
 }
 
 /** `anchor` tells where a row is now that was at a place when this was drawn last; undefined if that is not known. */
-export function useRowWindow(length: number, rows: unknown, anchor: (place: number) => number | undefined): RowWindow {
+export function useRowWindow(rows: { length: number }, many: boolean, anchor: (place: number) => number | undefined): RowWindow {
   const frame = useRef<HTMLDivElement>(null);
   const windowed = useRef(false);
-  if (length > MOST_WHOLE) windowed.current = true;
+  if (many) windowed.current = true;
+  const { length } = rows;
   const [height, setHeight] = useState(USUAL_HEIGHT);
   const [seen, setSeen] = useState({ top: 0, room: USUAL_ROOM });
   const reach = Math.min(length, Math.floor(HIGHEST / height));
