@@ -37,13 +37,22 @@ def test_it_lives_through_kill_9(tmp_path: Path) -> None:
             query = client.register("q", TEXT)["id"]
             directory = DataDirectory(tmp_path / "data")
             store = AnswerStore(Database(directory.database), directory.bell("answers"))
-            told, seen = [], []
-            reader = threading.Thread(
-                target=lambda: seen.extend(
-                    answer.at for answer in itertools.islice(client.subscribe("q", start="beginning"), 6)
-                )
-            )
-            reader.start()
+            told, seen, folded = [], [], []
+            readers = [
+                threading.Thread(
+                    target=lambda: seen.extend(
+                        answer.at for answer in itertools.islice(client.subscribe("q", start="beginning"), 6)
+                    )
+                ),
+                threading.Thread(
+                    target=lambda: folded.extend(
+                        (change.at, [str(row["n"]) for row in change.whole.rows])
+                        for change in itertools.islice(client.follow("q", start="beginning"), 3)
+                    )
+                ),
+            ]
+            for reader in readers:
+                reader.start()
             for turn in range(3):
                 store.write([StoredAnswer(query, 1000 * (2 * turn + i), 0, 1, number(turn).to_bytes()) for i in (1, 2)])
                 told.append(client.push("s", f"<urn:{turn}> <urn:n> 1 .")["seq"])
@@ -51,9 +60,11 @@ def test_it_lives_through_kill_9(tmp_path: Path) -> None:
                 replacing.start()
                 told.append(client.push("s", f"<urn:{turn}> <urn:n> 2 .")["seq"])
                 replacing.join()
-            reader.join(JOIN_SECONDS)
-            assert not reader.is_alive(), "it sits there, and is told nothing"
+            for reader in readers:
+                reader.join(JOIN_SECONDS)
+                assert not reader.is_alive(), "it sits there, and is told nothing"
             assert seen == [1000, 2000, 3000, 4000, 5000, 6000]
+            assert folded == [(1000, ["0"]), (3000, ["1"]), (5000, ["2"])], "what is the same is not told"
             log = Log(Database(directory.database))
             assert [entry.seq for entry in log.read(0, log.tail()) if entry.kind == "chunk"] == told
     finally:

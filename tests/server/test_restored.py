@@ -143,7 +143,7 @@ class House(World):
 
 
 def short(event: Event) -> str:
-    if event.kind == "answer":
+    if event.kind != GAP:
         return str(event.data["at"] // 1000)
     after, next = (event.data[name] and event.data[name] // 1000 for name in ("after", "next"))
     return f"{event.data['reason']}({after},{next})"
