@@ -143,8 +143,11 @@ def test_changes_are_as_they_are_described() -> None:
     """Every member that is sent is named, and what is sent is of its type."""
     schema = {"$ref": "#/components/schemas/Change", "components": DESCRIBED["components"]}
     part = {**schema, "$ref": "#/components/schemas/ChangedRows"}
-    seen: set[str] = set()
-    for change in told_changes():
+    begin = {**schema, "$ref": "#/components/schemas/Envelope"}
+    seen, seen_whole = set[str](), set[str]()
+    for frame, change in told_changes():
+        jsonschema_rs.validator_for(begin).validate(frame)
+        seen_whole |= frame.keys()
         jsonschema_rs.validator_for(schema).validate(change)
         seen |= change.keys()
         for name in change.keys() & {"added", "removed", "until"}:
@@ -153,9 +156,12 @@ def test_changes_are_as_they_are_described() -> None:
                 seen |= change[name].keys()
     named = [DESCRIBED["components"]["schemas"][name]["properties"] for name in ("Change", "ChangedRows")]
     assert seen == set().union(*named)
+    assert seen_whole == DESCRIBED["components"]["schemas"]["Envelope"]["properties"].keys()
 
 
-def told_changes() -> Iterator[dict]:
+def told_changes() -> Iterator[tuple[dict, dict]]:
+    """Keyframes, and what has changed since."""
+
     def rows(names: str, end: int) -> Result:
         made = Result.bindings(("n",), [[f'"{name}"' for name in names]])
         return made.holding(np.full(len(names), end))
@@ -168,8 +174,8 @@ def told_changes() -> Iterator[dict]:
     ]
     for text, answers in histories:
         parts = [[StoredAnswer(1, at, 0, len(one), one.to_bytes())] for at, one in enumerate(answers, 1)]
-        _, change = change_envelopes(record(1, text=text), iter(parts), every=False)
-        yield json.loads(b"".join(change))
+        frame, change = change_envelopes(record(1, text=text), iter(parts), every=False)
+        yield json.loads(b"".join(frame)), json.loads(b"".join(change))
 
 
 OPERATIONS = [(path, method) for path, item in DESCRIBED["paths"].items() for method in item]
