@@ -102,6 +102,7 @@ class AnswerFold:
         self.at: int | None = None
         self._query: str | None = None
         self._content: AnswerContent | None = None
+        self._last: dict[str, Any] | None = None  # the change that was folded last
 
     def begin(self, data: dict[str, Any]) -> None:
         """With a whole, as events, ranges and webhooks have it."""
@@ -112,23 +113,26 @@ class AnswerFold:
             self._content = TruthContent(data)
         else:
             self._content = TableContent(data)
-        self._query, self.at = data["query"], data["at"]
+        self._query, self.at, self._last = data["query"], data["at"], None
 
     def drop(self) -> None:
         """Hold nothing, until a whole comes."""
-        self.at = self._content = None
+        self.at = self._content = self._last = None
 
     def take(self, data: dict[str, Any], id: str | None = None) -> Change:
-        """Fold what is told of an instant: a whole, a change, or that nothing has changed."""
+        """Fold what is told of an instant: a whole, a change, or that nothing has changed. What is told twice in
+        succession, as to a webhook, is folded once."""
         kind = kind_of(data)
         if kind == "keyframe":
             self.begin(data)
+        elif kind == "change" and self.at == data["at"] and self._last == data:
+            pass
         elif kind == "problem" or self._content is None or data.get("since", self.at) != self.at:
             self.drop()
         else:
             try:
                 self._content.fold(data)
-                self.at = data["at"]
+                self.at, self._last = data["at"], data
             except UnfitChange:
                 self.drop()
         return self._change(kind, data, id)

@@ -90,6 +90,9 @@ def test_what_is_not_taken_is_told_again_under_the_same_number(client, engine: E
     ids = [call.headers["X-CSPARQL-Delivery"] for call in calls]
     assert ids[0] == ids[1] and ids[3] == ids[4] == ids[5] and len(set(ids)) == 3
     assert calls[3].body == calls[4].body == calls[5].body
+    fold = AnswerFold()
+    wholes = [fold.take(json.loads(call.body)).whole for call in calls]
+    assert [[row["n"].value for row in whole.rows] for whole in wholes] == [[name] for name in "aabccc"], "folded once"
 
 
 def test_after_what_is_damaged_a_whole(client, backend: Backend, engine: Engine, receiver: Receiver) -> None:
