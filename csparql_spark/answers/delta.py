@@ -41,8 +41,8 @@ NO_TRIPLES = Result.graph(b"")
 class Delta(NamedTuple):
     """`kind` is that of the answers, and what there is not in such answers is empty. `stayed` are rows that hold till
     another time than before, which is `was`; the places are those of the rows of an answer that is in an order of its
-    own: of what goes before, and of the others now. `timed`: until when rows hold is told now. `truth`: what an ASK
-    says now, if that is something else, or holds till another time."""
+    own: of what goes before, and of the others now. `timed`: until when rows hold is told now; `retimed`: that is
+    otherwise than before. `truth`: what an ASK says now, if that is something else, or holds till another time."""
 
     kind: ResultKind
 
@@ -51,6 +51,7 @@ class Delta(NamedTuple):
     stayed: Result
     was: np.ndarray
     timed: bool = False
+    retimed: bool = False
     added_places: np.ndarray | None = None
     removed_places: np.ndarray | None = None
     stayed_places: np.ndarray | None = None
@@ -58,7 +59,8 @@ class Delta(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        return self.truth is None and not (len(self.added) or len(self.removed) or len(self.stayed))
+        rows = len(self.added) + len(self.removed) + len(self.stayed)
+        return self.truth is None and not rows and not self.retimed
 
     @property
     def was_timed(self) -> bool:
@@ -78,7 +80,8 @@ def delta_of(before: Result, now: Result, *, listed: bool = False) -> Delta:
     added, removed, (was, stayed) = (_of_lists if listed else _of_bags)(before, now)
     rows = _rows(now, added), _rows(before, removed), _rows(now, stayed)
     places = (added, removed, stayed) if listed else ()
-    return Delta(now.kind, *rows, _until(before)[was], now.until is not None, *places)
+    timed, was_timed = now.until is not None, before.until is not None
+    return Delta(now.kind, *rows, _until(before)[was], timed, timed != was_timed, *places)
 
 
 def folded(before: Result, delta: Delta) -> Result:

@@ -102,15 +102,10 @@ class ChangeVoice:
         assert place.instant is not None  # who has none is forgotten, and not told
         id = event_id(self._fanout.order.lineage, place.position).encode()
         name = json.dumps(news.roster.known[place.query].name).encode()
+        head = b'{"query":%b,"at":%d,"since":%d' % (name, place.instant, since)
         if not text:
-            return b'id: %b\nevent: unchanged\ndata: {"query":%b,"at":%d}\n\n' % (id, name, place.instant)
-        return b'id: %b\nevent: change\ndata: {"query":%b,"at":%d,"since":%d,%b}\n\n' % (
-            id,
-            name,
-            place.instant,
-            since,
-            text,
-        )
+            return b"id: %b\nevent: unchanged\ndata: %b}\n\n" % (id, head)
+        return b"id: %b\nevent: change\ndata: %b,%b}\n\n" % (id, head, text)
 
 
 def voice_of(changes: AskedChanges, fanout: Fanout, upto: int | None) -> Voice:

@@ -180,7 +180,9 @@ def test_what_is_told(teller: Teller) -> None:
         "2",
     )
     assert [event.kind for event in teller.listen(FIRST, AskedChanges.ALL)] == ["keyframe", "change", "unchanged"]
-    assert teller.listen(FIRST, AskedChanges.ALL)[-1] == Event("unchanged", {"query": "rows", "at": 3000}, "3")
+    assert teller.listen(FIRST, AskedChanges.ALL)[-1] == Event(
+        "unchanged", {"query": "rows", "at": 3000, "since": 2000}, "3"
+    )
 
 
 def test_who_comes_back_is_told_what_has_changed_since(teller: Teller) -> None:
