@@ -16,7 +16,7 @@ import { between, changeOf, done, Misfit, NOTHING, undone, type Change, type Tol
 import type { Rows } from "./rows";
 
 const MOST_STEPS = 600;
-const MOST_CHANGED = 500_000; // rows, in all changes that are kept
+const MOST_CHANGED = 300_000; // rows, in all changes that are kept
 
 export interface Step {
   at: number;

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { clock, many } from "../time";
+import { clock, count, many } from "../time";
 import { declared } from "../prefixes";
 import { useHistory } from "./history";
 import type { PanelProps } from "./panels";
@@ -38,7 +38,7 @@ export default function Chart({ query, shown }: PanelProps): JSX.Element {
       <p class="chart-says quiet">
         {many(at.length, "instant")} from {clock(at[0] ?? 0)} to {clock(at.at(-1) ?? 0)}
         {mean && " · where rows have the same group, their mean"}
-        {more > 0 && ` · the ${MOST_LINES} groups seen most often, ${more} more are left out`}
+        {more > 0 && ` · the ${MOST_LINES} groups seen most often, ${count(more)} more are left out`}
         {heard > 0 && <strong class="frozen"> · held, {many(heard, "newer instant")}</strong>}
       </p>
       {plots.map((plot) => (

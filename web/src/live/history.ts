@@ -8,7 +8,7 @@ import type { QueryInfo } from "../types";
 
 export const MOST_INSTANTS = 300;
 const ASKED = 200;
-const MOST_ROWS = 1_000_000; // if all rows of an answer changed at each instant
+const MOST_ROWS = 300_000; // that are asked for, if as many change at each instant as did at the last one
 
 /** From which instant on there are about as many as are asked for; all of them, where instants keep no step. */
 function begin({ latest, oldest, every, windows }: QueryInfo, instants: number): number | undefined {
@@ -21,7 +21,9 @@ export function useHistory(query: QueryInfo, { held: { answer, steps } }: Feed):
   const there = query.latest !== null && answer !== undefined;
   useEffect(() => {
     if (!answer) return;
-    const from = begin(query, Math.max(1, Math.min(ASKED, Math.floor(MOST_ROWS / (answer.rows.length + 1)))));
+    const last = steps.at(-1)?.change;
+    const changed = last ? last.added.length + last.removed.length : answer.rows.length;
+    const from = begin(query, Math.max(1, Math.min(ASKED, Math.floor(MOST_ROWS / (changed + 1)))));
     if (from !== undefined && from < (steps[0]?.at ?? Infinity)) reachBack(query.name, from);
   }, [query.id, there]);
 }
