@@ -71,7 +71,7 @@ async function history(draw: Draw, name: string): Promise<void> {
     if (open) {
       const quiet = last !== undefined && spelled(from.at(last) as never) === spelled(from.at(said) as never);
       if (last === undefined) tell("keyframe", from.keyframe(said));
-      else tell(quiet ? "unchanged" : "change", quiet ? { at: said } : from.change(last, said));
+      else tell(quiet ? "unchanged" : "change", quiet ? { at: said, since: last } : from.change(last, said));
       last = said;
     }
     if (said >= begin && !draw.below(6)) reachBack(name, 1 + draw.below(said));

@@ -20,7 +20,7 @@ test("whoever folds what is told has the whole at each instant", () => {
       if (what === 0 || !told) held = folded(held, "keyframe", from.keyframe(at)).held;
       else {
         const quiet = spelled(from.at(at) as never) === spelled(from.at(told) as never);
-        const { held: next, missing } = quiet && told === at - 1 ? folded(held, "unchanged", { at }) : folded(held, "change", from.change(told, at));
+        const { held: next, missing } = quiet ? folded(held, "unchanged", { at, since: told }) : folded(held, "change", from.change(told, at));
         held = next;
         if (missing !== undefined) {
           assert.ok(!held.sound || held.answer?.at !== told);
@@ -55,11 +55,11 @@ test("what is lost is waited for until a whole comes, and what is known already 
   from.said.push([["a", "1", undefined]], [["a", "2", undefined]], [["a", "3", undefined]]);
   const held = lost(folded(EMPTY, "keyframe", from.keyframe(2)).held);
   assert.equal(folded(held, "change", from.change(2, 3)).missing, 2);
-  assert.equal(folded(held, "unchanged", { at: 3 }).missing, 3);
+  assert.equal(folded(held, "unchanged", { at: 3, since: 2 }).missing, 2);
   const found = folded(held, "keyframe", from.keyframe(3)).held;
   assert.equal(folded(found, "change", from.change(2, 3)).held, found);
   assert.deepEqual(found.steps.map(({ at, change }) => [at, change?.added.length]), [[2, undefined], [3, 1]]);
-  assert.equal(folded(found, "unchanged", { at: 4 }).held.answer?.rows, found.answer?.rows);
+  assert.equal(folded(found, "unchanged", { at: 4, since: 3 }).held.answer?.rows, found.answer?.rows);
 });
 
 test("of a grouped query a value that changes is one cell, and other rows are new or gone", () => {

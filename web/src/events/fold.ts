@@ -45,8 +45,8 @@ export function folded(held: Held, kind: Kind, told: Told | ToldChange): Folded 
   if (kind === "keyframe") return { held: began(held, answerOf(told as Told)) };
   const { answer } = held;
   if (answer && told.at <= answer.at) return { held };
-  const since = kind === "change" ? (told as ToldChange).since : undefined;
-  if (!answer || !held.sound || (since !== undefined && since !== answer.at)) return { held, missing: since ?? told.at };
+  const { since } = told as ToldChange;
+  if (!answer || !held.sound || since !== answer.at) return { held, missing: since };
   if (kind === "unchanged") return { held: stepped(held, { ...answer, at: told.at }, NOTHING) };
   try {
     const change = changeOf(answer, told as ToldChange);
