@@ -244,6 +244,22 @@ def test_it_comes_back_after_the_server_was_away(house: House, watched: Watched)
     expect(page.locator(".gap.filled")).to_be_visible()
 
 
+def test_after_an_answer_that_is_damaged_it_goes_on_with_a_whole(house: House, watched: Watched) -> None:
+    watched.meant = ("Failed to load resource", "ERR_")
+    page, query = watching(house, watched)
+    house.stop()
+    expect(page.get_by_test_id("connection")).to_contain_text("lost")
+    for instant, celsius in ((5000, "31.5"), (10_000, "32.5")):
+        say(house, query, NOW + instant, lab=celsius, hall="19.0")
+    with house.database.transaction() as connection:
+        connection.execute("UPDATE answers SET payload = x'00' WHERE query = ? AND instant = ?", (query, NOW + 5000))
+    house.start()
+    shows(page, "19.0", "32.5")
+    expect(page.locator(".gap.damaged")).to_contain_text("is damaged on the server's disk")
+    say(house, query, NOW + 15_000, lab="33.5", hall="19.0")
+    shows(page, "19.0", "33.5")
+
+
 def test_two_tabs_share_one_connection(house: House, watched: Watched) -> None:
     first, query = watching(house, watched)
     other = house.register("Cold", text_of(house.stream("sensors"), name="Cold"))

@@ -122,6 +122,7 @@ function inTurn(kept: Kept, told: () => void): void {
 function gap(kept: Kept, after: number, next: number, reason?: string): void {
   const kind = reason === "restored" || reason === "damaged" ? reason : "lost";
   const { held, marks } = kept.next;
+  kept.cut = false; // something is missing, and it is told what
   change(kept, { marks: [...marks, { kind, after, next }], held: kind === "restored" ? undoneTo(held, after) : lost(held) });
 }
 
