@@ -31,7 +31,7 @@ from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.relations.tags import NEVER
 
 UNTOLD = NEVER  # until when a row holds of which that was not told
-MOST_MOVES = 10_000  # rows of a list that are compared one by one, to see which of them have moved
+MOST_MOVES = 10_000  # rows of a list that are looked at one by one (5 ms), to see which of them have moved
 
 Pair = tuple[np.ndarray, np.ndarray]
 NOTHING = np.empty(0, dtype=np.int64)
@@ -169,7 +169,11 @@ def _longest_rise(numbers: list[int]) -> np.ndarray:
     before: list[int] = []
     for place, number in enumerate(numbers):
         length = bisect_left(ends, number)
-        ends[length:], places[length:] = [number, *ends[length + 1 :]], [place, *places[length + 1 :]]
+        if length == len(ends):
+            ends.append(number)
+            places.append(place)
+        else:
+            ends[length], places[length] = number, place
         before.append(places[length - 1] if length else -1)
     found, place = [], places[-1]
     while place >= 0:

@@ -29,8 +29,8 @@ import numpy as np
 
 from csparql_spark.answers.computing import Columns
 from csparql_spark.answers.graph_scan import GraphScan
-from csparql_spark.answers.keeping import Keep
 from csparql_spark.answers.patterns import Pattern, is_variable
+from csparql_spark.answers.row_filters import RowFilter
 from csparql_spark.answers.shared_templates import MOST, TemplateFamily, generalized, made_of, together
 from csparql_spark.kernel.limits import TooMuchAtOnce
 from csparql_spark.rdf.dictionary import TermDictionary
@@ -55,11 +55,11 @@ class Sifted(NamedTuple):
     """Rows, and the tests that they have not been put to yet."""
 
     rows: Relation
-    later: Sequence[Keep]
+    later: Sequence[RowFilter]
 
 
 class Matches:
-    def __init__(self, tables: MatchTables, patterns: tuple[Pattern, ...], keep: tuple[Keep, ...] = ()) -> None:
+    def __init__(self, tables: MatchTables, patterns: tuple[Pattern, ...], keep: tuple[RowFilter, ...] = ()) -> None:
         self.variables = tuple(dict.fromkeys(node for triple in patterns for node in triple if is_variable(node)))
         self.keep, self._patterns = keep, patterns
         self._moving, self._dictionary = tables.moving, tables.dictionary
@@ -270,7 +270,7 @@ class MatchTables:
         self._tables: weakref.WeakValueDictionary[object, Matches | GraphScan] = weakref.WeakValueDictionary()
         self._families: weakref.WeakValueDictionary[tuple[Pattern, ...], TemplateFamily] = weakref.WeakValueDictionary()
 
-    def table(self, patterns: tuple[Pattern, ...], keep: tuple[Keep, ...] = ()) -> Matches | GraphScan:
+    def table(self, patterns: tuple[Pattern, ...], keep: tuple[RowFilter, ...] = ()) -> Matches | GraphScan:
         """The matches of a pattern. It is the same table for the same pattern."""
         key = patterns, keep
         found = self._tables.get(key)

@@ -29,9 +29,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from csparql_spark.answers.keeping import Keep, Sieve
 from csparql_spark.answers.match_rows import MatchRows
 from csparql_spark.answers.patterns import Pattern, is_variable
+from csparql_spark.answers.row_filters import FilteredMember, RowFilter, Sieve
 from csparql_spark.kernel.join import pairs
 from csparql_spark.kernel.limits import TooMuchAtOnce
 from csparql_spark.kernel.sort import distinct, order_of, ordered
@@ -59,7 +59,7 @@ class TemplateMember(Protocol):
 
     slot: int  # the number that its rows have
     names: dict[str, str]  # the variable in the template for each of its variables
-    keep: tuple[Keep, ...]
+    keep: tuple[RowFilter, ...]
     constants_apart: tuple[int, ...]  # the ids of its constants, in the order of the template
     constants: np.ndarray  # the ids of these, and of its predicates
     mark: Mark | None  # how far it has followed the graph by itself; None: it has to begin anew
@@ -109,7 +109,8 @@ class TemplateRoster:
         order = order_of(numbers)
         self.numbers = numbers[order]
         self.slots = np.array([member.slot for member in members])[order]
-        self.sieve = Sieve([members[place] for place in order.tolist()], dictionary)
+        sifted = [FilteredMember(members[place].keep, members[place].names) for place in order.tolist()]
+        self.sieve = Sieve(sifted, dictionary)
         wanted = {name: distinct(ordered(column)) for name, column in zip(constants, ids.T, strict=True)}
         # Constants that all have: whoever has no other is not asked for any.
         self.alike = {name: int(column[0]) for name, column in wanted.items() if len(column) == 1}

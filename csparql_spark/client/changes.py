@@ -170,10 +170,12 @@ class AnswerFold:
 def kind_of(data: dict[str, Any]) -> str:
     """What is told: a keyframe, a change, that it is unchanged, or that there is a problem."""
     if "since" in data:
-        return "change"
+        parts = (data.get(name) for name in ("added", "removed", "until"))
+        rows = any(part["bindings"] if isinstance(part, dict) else part for part in parts)
+        return "change" if rows or "boolean" in data else "unchanged"
     if "results" in data or "triples" in data:
         return "keyframe"
-    return "problem" if "problem" in data else "unchanged"
+    return "problem"
 
 
 class AnswerContent(Protocol):

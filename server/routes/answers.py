@@ -140,7 +140,8 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
         kept = [instant] if before is None else [before, instant]
         holding = holdings.take(HELD_OF_TWO * stores.answers.largest(query.id, kept))
         try:
-            *_, body = change_envelopes(query, (parts_at(query, one) for one in kept), every=True)
+            base = (parts for one in kept[:-1] if (parts := stores.answers.at(query.id, one)))
+            *_, body = change_envelopes(query, chain(base, [parts_at(query, instant)]), every=True)
             pieces = gathered(chain(body, [b"\n"]))
             response = Response(pieces, headers={"Cache-Control": "no-store"}, content_type=media_type)
         except BaseException:

@@ -40,7 +40,7 @@ from csparql_spark import __version__
 from csparql_spark.disk import StoreError
 from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, Undelivered, send
 from csparql_spark.server.stores import Stores
-from csparql_spark.server.subscribers.changes import change_body
+from csparql_spark.server.subscribers.changes import MOST_COMPARED, change_body
 from csparql_spark.server.subscribers.instants import MOST_TOLD, TooLargeToTell, envelope, windows_of
 from csparql_spark.store import QueryRecord, StoredAnswer
 from csparql_spark.store.observers import CHANGES, NONEMPTY, Observer
@@ -216,7 +216,8 @@ class Webhooks:
         if observer.when != CHANGES:
             return envelope(record.name, parts, windows_of(record, instant))
         # What was passed over since it took something is no other than that, unless there is a gap.
-        if observer.taken is None or gap is not None:
+        large = self._answers.largest(record.id, (observer.position, instant)) > MOST_COMPARED
+        if observer.taken is None or gap is not None or large:
             return change_body(record, [], parts, instant)
         return change_body(record, self._answers.at(record.id, observer.position), parts, observer.taken)
 

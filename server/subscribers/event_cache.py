@@ -19,6 +19,7 @@ from collections.abc import Callable
 MOST_BYTES = 32 << 20
 UNUSED_SECONDS = 30.0
 LOCKS = 16
+OVERHEAD = 300  # bytes of an entry besides its event, which may be empty
 
 Key = tuple[int | str, ...]  # a query, the position of its answer, and what is told of it
 
@@ -45,10 +46,16 @@ class EventCache:
     def put(self, key: Key, event: bytes) -> None:
         with self._lock:
             now = self._clock()
-            self._bytes += len(event) - len(self._events.pop(key, (b"", now))[0])
+            if (before := self._events.pop(key, None)) is not None:
+                self._bytes -= _size(before[0])
+            self._bytes += _size(event)
             self._events[key] = event, now
             while len(self._events) > 1 and (self._bytes > MOST_BYTES or self._oldest() < now - UNUSED_SECONDS):
-                self._bytes -= len(self._events.popitem(last=False)[1][0])
+                self._bytes -= _size(self._events.popitem(last=False)[1][0])
 
     def _oldest(self) -> float:
         return next(iter(self._events.values()))[1]
+
+
+def _size(event: bytes) -> int:
+    return len(event) + OVERHEAD

@@ -32,7 +32,7 @@ from csparql_spark.disk.bell import Bell
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
 from csparql_spark.server.subscribers import instants
-from csparql_spark.server.subscribers.changes import change_text, delta_from, order_of
+from csparql_spark.server.subscribers.changes import MOST_COMPARED, change_text, delta_from, order_of
 from csparql_spark.server.subscribers.event_cache import EventCache, Key
 from csparql_spark.server.subscribers.event_ids import event_id
 from csparql_spark.server.subscribers.roster import Roster, RosterReader
@@ -54,7 +54,7 @@ class TooManySubscribers(Exception):
 
 
 class NoBase(Exception):
-    """The answer that a change would be from is not there: it is forgotten, damaged or too large."""
+    """The answer that a change would be from is not there, or damaged; or answers are too large to be compared."""
 
 
 class News(NamedTuple):
@@ -220,6 +220,8 @@ class Fanout:
         if (now := self._parts(place.query, place.instant)) is None:
             return None
         query = roster.known[place.query]
+        if self._answers.largest(query.id, (base, now[0].instant)) > MOST_COMPARED:
+            raise NoBase
         delta = delta_from(query, self._answers.at(query.id, base), now)
         if delta is None:
             raise NoBase

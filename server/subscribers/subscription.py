@@ -28,7 +28,8 @@ if a query does not run, and whenever it changes, after the answers that were th
 
 Invariant: a client that comes back with the last id it has seen misses nothing and sees nothing twice. If it was told
 what the log has lost since, it is told so before anything else. Who asks for the past, with an id or without one, is
-told where what is kept of it begins. Changes that follow a gap begin with a keyframe.
+told where what is kept of it begins. Changes that follow a gap begin with a keyframe; where
+a connection breaks between the two, with one since the last instant that was left out.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from random import Random
 
 import numpy as np
@@ -78,6 +80,20 @@ def test_members_that_come_and_go_have_what_trying_finds(many: int, least: int, 
                     assert graph.rows(table, now) == [
                         row for row in wanted if all(one.differ(dict(zip(table.variables, row))) for one in keep)
                     ]
+
+
+def test_whom_nobody_holds_is_forgotten() -> None:
+    """A family holds no member: who asks no more is not followed, and neither are their ids."""
+    graph = Followed()
+    tables = [graph.tables.table(asked(1, f"<urn:a{n}>", f"<urn:b{n}>")) for n in range(49)]
+    for now in range(1, 4):
+        graph.move(now, some(Random(now), 12, now))
+        for table in tables:
+            table.move()
+    seen = [weakref.ref(table) for table in tables]
+    del table, tables[10:]
+    gc.collect()
+    assert sum(one() is not None for one in seen) == 10
 
 
 def test_what_differs_in_constants_only_is_of_one_family() -> None:

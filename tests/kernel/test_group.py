@@ -252,3 +252,13 @@ def test_nothing_comes_so_often_that_it_overflows(functions: ModuleType) -> None
         for times in (MOST_TIMES + 1, LEAST):
             with pytest.raises(OverflowError, match="more than 2,147,483,648 times"):
                 sums.add(np.zeros(1, np.int64), np.array([value]), np.array([times]))
+
+
+@both
+@pytest.mark.parametrize("kind, values", [("IntegerSums", np.ones(3, np.int64)), ("DoubleSums", np.ones(3))])
+def test_counts_that_were_asked_for_stay_as_they_were(functions: ModuleType, kind: str, values: np.ndarray) -> None:
+    sums = getattr(functions, kind)(3)
+    sums.add(np.arange(3), values)
+    before = sums.counts
+    sums.add(np.arange(100_000), np.repeat(values[:1], 100_000))
+    assert before[:3].tolist() == [1, 1, 1]

@@ -156,3 +156,12 @@ def test_a_bag_takes_no_more_than_it_may(functions: ModuleType) -> None:
     with pytest.raises(OverflowError):
         bag.add([np.ones(1, np.int64)] * 2, np.array([-MOST_TIMES - 1]))
     assert bag.nbytes <= 40_000
+
+
+@both
+def test_counts_that_were_asked_for_stay_as_they_were(functions: ModuleType) -> None:
+    bag = functions.RowBag(1)
+    bag.add([np.arange(3)])
+    before = bag.counts
+    bag.add([np.arange(100_000)])
+    assert before.tolist() == [1, 1, 1]

@@ -17,11 +17,12 @@ class Clock:
 
 def held(cache: EventCache) -> list[int]:
     """The positions, those that were asked for longest ago first; looking is not asking."""
-    return [position for _, position in cache._events]
+    return [int(position) for _, position in cache._events]
 
 
 def test_what_was_asked_for_last_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 10)
+    monkeypatch.setattr(module, "OVERHEAD", 0)
     cache = EventCache()
     for position in (1, 2, 3):
         cache.put((7, position), b"abc")
@@ -54,3 +55,11 @@ def test_what_nobody_asks_for_goes() -> None:
     clock.now += 19.5
     cache.put((7, 4), b"d")
     assert held(cache) == [3, 4]
+
+
+def test_an_event_of_nothing_takes_room_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 10 * module.OVERHEAD)
+    cache = EventCache()
+    for position in range(100):
+        cache.put((7, position), b"")
+    assert len(held(cache)) == 10

@@ -49,7 +49,7 @@ class _Sums:
 
     @property
     def counts(self) -> np.ndarray:
-        return self._counts[: self._size]
+        return self._counts[: self._size].copy()  # what is held moves when it grows
 
     def _cells(self, width: int) -> int:
         """Numbers for a group, of so many limbs."""

@@ -60,7 +60,7 @@ class RowBag:
 
     @property
     def counts(self) -> np.ndarray:
-        return self._counts[: self._size]
+        return self._counts[: self._size].copy()  # what is held moves when it grows
 
     def add(self, columns: Sequence[np.ndarray], signs: np.ndarray | None = None) -> Three:
         given, rows = _given(columns), len(columns[0])

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from csparql_spark.answers import computing as module
 from csparql_spark.answers.algebra import Scan, all_of
 from csparql_spark.answers.computing import Computing
-from csparql_spark.answers.keeping import Keep, Sieve
 from csparql_spark.answers.over_ids import over_ids
+from csparql_spark.answers.row_filters import RowFilter, Sieve
 from csparql_spark.answers.translation import translated
 from csparql_spark.windows.content import Content
 from tests.answers.test_matches import Differing
@@ -34,7 +34,7 @@ SIGNS = ("=", "!=", "<", ">", "<=", ">=")
 
 @dataclass
 class Member:
-    keep: tuple[Keep, ...]
+    keep: tuple[RowFilter, ...]
     names: dict[str, str]
 
 
@@ -64,7 +64,7 @@ def test_a_sieve_keeps_what_each_keeps(
     computing = Computing(content)
     asking = []
     for conditions, turned in drawn:
-        keep: list[Keep] = []
+        keep: list[RowFilter] = []
         for one in conditions:
             keep += [Differing(("?x", "?y"), one)] if isinstance(one, bool) else filters(computing, one)
         asking.append(Member(tuple(keep), {"?x": "?1", "?y": "?0"} if turned else {"?x": "?0", "?y": "?1"}))

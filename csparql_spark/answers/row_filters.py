@@ -1,4 +1,4 @@
-"""Keeping: which of the matches that a pattern has those want to see who ask for it, found for many of them at once.
+"""Row filters: which of its matches those want to see who ask for a pattern, found for many of them at once.
 
 A crowd asks the same with filters that differ: `?v > 20`, `?v > 35`, … A comparison with a constant is made for all
 rows and constants in one go; other tests are asked one by one, each of the rows of those who have it.
@@ -23,7 +23,7 @@ from csparql_spark.kernel.sort import order_of
 from csparql_spark.rdf.dictionary import TermDictionary
 
 
-class Keep(Protocol):
+class RowFilter(Protocol):
     """Which matches to keep. Equal ones keep the same."""
 
     @property
@@ -38,10 +38,10 @@ class Keep(Protocol):
     def mask(self, columns: Columns, length: int) -> np.ndarray: ...
 
 
-class Sifting(Protocol):
-    """Who keeps some of the rows."""
+class FilteredMember(NamedTuple):
+    """Who keeps some of the rows: that alone, so that nobody is held by it who is not held otherwise."""
 
-    keep: tuple[Keep, ...]
+    keep: tuple[RowFilter, ...]
     names: dict[str, str]  # how its variables are called in the columns of rows
 
 
@@ -49,12 +49,12 @@ class Alike(NamedTuple):
     """Members whose tests differ in their constants at most: the first of them, and for each of its tests the numbers
     that those of all members are, by their places; None where it is not compared so."""
 
-    first: Sifting
+    first: FilteredMember
     constants: tuple[PlainTerms | None, ...]
 
 
 class Sieve:
-    def __init__(self, members: Sequence[Sifting], dictionary: TermDictionary) -> None:
+    def __init__(self, members: Sequence[FilteredMember], dictionary: TermDictionary) -> None:
         self._members = members
         groups: dict[tuple[object, ...], list[int]] = {}
         for place, member in enumerate(members):
@@ -127,7 +127,7 @@ class Sieve:
             result[mine] = _mask(member.keep[test], member, columns, rows[mine])
 
 
-def _form(keep: Keep, member: Sifting) -> object:
+def _form(keep: RowFilter, member: FilteredMember) -> object:
     """What tests have in common that are asked of all rows at once."""
     threshold = keep.threshold
     if threshold is None or threshold.name not in member.names:
@@ -135,6 +135,6 @@ def _form(keep: Keep, member: Sifting) -> object:
     return threshold.computing, threshold.sign, member.names[threshold.name]
 
 
-def _mask(keep: Keep, member: Sifting, columns: Columns, rows: np.ndarray) -> np.ndarray:
+def _mask(keep: RowFilter, member: FilteredMember, columns: Columns, rows: np.ndarray) -> np.ndarray:
     mine = {name: columns[member.names[name]][rows] for name in keep.names if name in member.names}
     return keep.mask(mine, len(rows))
