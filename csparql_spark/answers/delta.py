@@ -56,6 +56,7 @@ class Delta(NamedTuple):
     removed_places: np.ndarray | None = None
     stayed_places: np.ndarray | None = None
     truth: Result | None = None
+    fleeting: bool = False  # each answer is of its instant alone: nobody was told that its rows are there any longer
 
     @property
     def empty(self) -> bool:
@@ -70,7 +71,7 @@ class Delta(NamedTuple):
     def revoked(self, at: int) -> np.ndarray:
         """Of each row that has gone at an instant, whether it was told that it holds longer."""
         until = self.removed.until
-        return np.zeros(len(self.removed), dtype=bool) if until is None else until > at
+        return np.zeros(len(self.removed), dtype=bool) if until is None or self.fleeting else until > at
 
 
 def delta_of(before: Result, now: Result, *, listed: bool = False) -> Delta:

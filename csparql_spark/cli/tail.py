@@ -91,6 +91,8 @@ def _notice(event: Event) -> None:
         "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
         "end": f"the query {query} has ended: {data.get('reason')}",
     }
+    if event.kind == "progress":  # a sign of life
+        return
     click.echo(f"csparql-spark: {sentences.get(event.kind, f'{event.kind}: {query}')}", err=True)
 
 

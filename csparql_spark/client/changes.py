@@ -49,7 +49,7 @@ class ChangedRows:
     rows: list[dict[str, Term]] = field(default_factory=list)
     until: list[Until] | None = None
     was: list[Until] | None = None
-    revoked: list[bool] | None = None
+    revoked: list[bool] = field(default_factory=list)
     places: list[int] | None = None
     triples: str | None = None
 
@@ -330,7 +330,8 @@ def folded(
         else:
             if event.kind in ("gap", "end"):
                 folds.pop(event.data.get("query", ""), None)
-            other(event)
+            if event.kind != "progress":
+                other(event)
 
 
 KINDS = ("keyframe", "change", "unchanged", "answer")  # a server that knows no changes tells answers
@@ -351,9 +352,9 @@ def _rows(part: dict[str, Any] | str | None) -> ChangedRows:
         return ChangedRows()
     if isinstance(part, str):
         return ChangedRows(triples=part)
-    return ChangedRows(
-        rows_of(part["bindings"]), part.get("until"), part.get("was"), part.get("revoked"), part.get("places")
-    )
+    rows = rows_of(part["bindings"])
+    revoked = part.get("revoked", [False] * len(rows))
+    return ChangedRows(rows, part.get("until"), part.get("was"), revoked, part.get("places"))
 
 
 def _names(parts: Iterable[ChangedRows]) -> tuple[str, ...]:

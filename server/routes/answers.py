@@ -143,7 +143,8 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
             base = (parts for one in kept[:-1] if (parts := stores.answers.at(query.id, one)))
             *_, body = change_envelopes(query, chain(base, [parts_at(query, instant)]), every=True)
             pieces = gathered(chain(body, [b"\n"]))
-            response = Response(pieces, headers={"Cache-Control": "no-store"}, content_type=media_type)
+            headers = {"Cache-Control": "no-store", "X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
+            response = Response(pieces, headers=headers, content_type=media_type)
         except BaseException:
             holding.release()
             raise

@@ -39,7 +39,11 @@ from csparql_spark.server.threads import Threads
 
 EVENTS = "text/event-stream"
 MOST_QUERIES = 1000
-CHANGES = {"": AskedChanges.CHANGED, "yes": AskedChanges.CHANGED, "all": AskedChanges.ALL, "no": AskedChanges.NONE}
+CHANGES = {
+    **dict.fromkeys(("", "yes", "true", "1"), AskedChanges.CHANGED),
+    "all": AskedChanges.ALL,
+    **dict.fromkeys(("no", "false", "0"), AskedChanges.NONE),
+}
 
 
 def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:

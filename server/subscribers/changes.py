@@ -24,6 +24,7 @@ from csparql_spark.answers.delta import Delta, delta_of
 from csparql_spark.answers.formats import binding_pieces, until_pieces
 from csparql_spark.answers.row_text import text_size
 from csparql_spark.disk.damage import Damaged
+from csparql_spark.language import ContinuousQuery
 from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.server.dependents import asked_of
 from csparql_spark.server.subscribers import instants
@@ -85,7 +86,7 @@ def change_envelopes(
         else:
             if before is not None:
                 since, base = before
-                delta = delta_of(base, now, listed=asked is not None and asked.listed)
+                delta = _compared(asked, base, now)
                 if delta.empty and not every:
                     continue
                 before = at, now
@@ -123,7 +124,12 @@ def delta_from(query: QueryRecord, before: Sequence[StoredAnswer], parts: Sequen
         return None
     instants.refuse_large(sum(len(part.payload) for part in parts))
     asked = asked_of(query)
-    return delta_of(base, instants.whole(parts), listed=asked is not None and asked.listed)
+    return _compared(asked, base, instants.whole(parts))
+
+
+def _compared(asked: ContinuousQuery | None, base: Result, now: Result) -> Delta:
+    delta = delta_of(base, now, listed=asked is not None and asked.listed)
+    return delta._replace(fleeting=asked is not None and asked.output != "RSTREAM")
 
 
 def _members(delta: Delta, at: int) -> Iterator[bytes]:

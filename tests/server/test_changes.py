@@ -288,3 +288,12 @@ def test_no_term_is_told_twice_to_compare_two_answers(teller: Teller) -> None:
     finally:
         pa.set_memory_pool(usual)
     assert 0 < pool.max_memory() < 100 << 20
+
+
+def test_what_is_new_is_never_revoked(client, engine) -> None:
+    """An ISTREAM says what is new at its instant: until when that is in the window is no promise to say it again."""
+    query = registered(client, TEXT.format(name="i", select="SELECT ISTREAM ?n", more=""), "i")
+    engine.answer(query, 1000, answer([("a", 9000)]))
+    engine.answer(query, 2000, answer([("b", 9000)]))
+    removed = client.get("/queries/i/answers?changes").json["removed"]
+    assert (removed["until"], removed["revoked"]) == ([9000], [False])
