@@ -164,6 +164,7 @@ def test_the_best_of_the_others_is_told_beside_what_is_wanted() -> None:
             "csparql-spark, matches": Report("", "", 0.001),
             "duckdb": Report("duckdb", "2.0.0", seconds),
             "polars": Report("polars", "2.1.0", 0.1),
+            "pathway": Report("pathway", "0.33.0", 0.0015),
         }
         for seconds in (0.003, 0.003, 0.005)
     ]
@@ -172,13 +173,23 @@ def test_the_best_of_the_others_is_told_beside_what_is_wanted() -> None:
     results = Results(line for turn in turns for line in lines(cell, turn, 10))
     rows = table.ahead(results).splitlines()
     assert (
-        "| closure 10,000, 0.1% | 2 ± 0% | duckdb: 3 ± 33% | 1.5 × | 3 × | 2 × | **not met** | "
+        "| closure 10,000, 0.1% | 2 ± 0% | 1 ± 0% | duckdb: 3 ± 33% | 3 × | pathway: 1.5 ± 0% | 1.5 × | 2 × | **not met** | "
         "`python -m bench.peers closure --cell 10000-0.1%` |"
     ) in rows
     command = "`python -m bench.peers closure --cell 10000-20%`"
-    assert f"| closure 10,000, 20% | — | — | — | — | 1 × | — | {command} |" in rows
-    better = Results(lines(cell, {**turns[0], "duckdb": Report("duckdb", "2", 0.004)}, 10))
+    assert f"| closure 10,000, 20% | — | — | — | — | — | — | 2 × | — | {command} |" in rows
+    better = Results(lines(cell, {**turns[0], "pathway": Report("pathway", "0.33.0", 0.002)}, 10))
     assert table.ahead(better).count("| met |") == 1
+
+
+def test_what_is_wanted_in_a_cell() -> None:
+    wanted = {
+        (cell.workload, cell.size, cell.change): table.wanted_of(cell) for cells in CELLS.values() for cell in cells
+    }
+    assert wanted["closure", "100000", "20%"] == 1.3 and wanted["closure", "10000", "20%"] == 2
+    assert wanted["rdfs", "100000", "10%"] == 4 and wanted["rdfs", "1000", "10%"] == 2
+    assert wanted["analytic", "1000", "1%"] == 1.2 and wanted["analytic", "10000", "1%"] == 2
+    assert wanted["single", "80s", "800"] == 1 and wanted["self", "80s", "800"] == wanted["many", "10000", "100"] == 1.5
 
 
 def test_every_peer_has_a_version() -> None:
