@@ -19,10 +19,10 @@ const DRAWING = 100;
 const MOST_WAITING = 1000;
 
 export interface Mark {
-  /** `lost`: these answers are kept no longer. `filled`: the connection was gone, and nothing is missing. `restored`: a
+  /** `lost`: these answers are kept no longer. `skipped`: they were not told, and can still be had. `filled`: the connection was gone, and nothing is missing. `restored`: a
    * copy of the database was put back, and what was told after it was taken is not so any more. `damaged`: an answer
    * cannot be read any more. */
-  kind: "lost" | "filled" | "restored" | "damaged";
+  kind: "lost" | "skipped" | "filled" | "restored" | "damaged";
   after: number;
   /** 0: nothing was told since. */
   next: number;
@@ -119,11 +119,13 @@ function inTurn(kept: Kept, told: () => void): void {
   else if (kept.queue.length < MOST_WAITING) kept.queue.push(told);
 }
 
-function gap(kept: Kept, after: number, next: number, reason?: string): void {
-  const kind = reason === "restored" || reason === "damaged" ? reason : "lost";
+const SKIPPED = ["slow", "large"];
+
+function gap(kept: Kept, after: number, next: number, reason = ""): void {
+  const kind = reason === "restored" || reason === "damaged" ? reason : SKIPPED.includes(reason) ? "skipped" : "lost";
   const { held, marks } = kept.next;
   kept.cut = false; // something is missing, and it is told what
-  change(kept, { marks: [...marks, { kind, after, next }], held: kind === "restored" ? undoneTo(held, after) : lost(held) });
+  change(kept, { marks: [...marks, { kind, after, next } as const].slice(-20), held: kind === "restored" ? undoneTo(held, after) : lost(held) });
 }
 
 /** What an event of the server says, for whoever in this tab looks at its query. */

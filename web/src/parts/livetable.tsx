@@ -138,6 +138,8 @@ function Missed({ mark }: { mark: Mark | undefined }): JSX.Element | null {
     <p class={`gap ${mark.kind}`} role="note">
       {mark.kind === "lost"
         ? `Answers between ${clock(mark.after)} and ${clock(mark.next)} are kept no longer.`
+        : mark.kind === "skipped"
+        ? `Answers between ${clock(mark.after)} and ${clock(mark.next)} were not told here: too many at once, or too large. They can be read by their instants.`
         : mark.kind === "damaged"
         ? `An answer between ${clock(mark.after)} and ${clock(mark.next)} is damaged on the server's disk.`
         : mark.kind === "restored"
