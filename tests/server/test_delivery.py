@@ -16,7 +16,7 @@ from csparql_spark.log import LogWriter
 from csparql_spark.server.subscribers import delivery
 from csparql_spark.server.subscribers.delivery import Delivery
 from csparql_spark.server.subscribers.fanout import Fanout
-from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Subscription, SubscriptionStart
+from csparql_spark.server.subscribers.subscription import FIRST, LATEST, Subscription, SubscriptionStart, Wishes
 from csparql_spark.store import AnswerStore, StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from tests.server.playing import TEXT, Event, number, parsed
@@ -140,7 +140,7 @@ def test_who_reads_too_slowly_is_told_the_gap(house: House, monkeypatch) -> None
 
 def test_signs_of_life(tmp_path: Path) -> None:
     house = House(tmp_path / "data", heartbeat=0.05)
-    with house.reader() as reader, house.reader(progress=True) as other:
+    with house.reader() as reader, house.reader(wishes=Wishes(progress=True)) as other:
         assert read(reader, b":\n\n").endswith("\n\n:\n\n")
         (progress, *_) = events(read(other, b"event: progress"))
         assert progress.id == "0" and progress.data["clock"] > 0
