@@ -11,6 +11,7 @@ those that hold longest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,16 +31,31 @@ def difference(answer: Result, other: Result | None) -> Result:
     if answer.ntriples is not None:
         known = set(other.triples.splitlines(keepends=True))
         return Result.graph(b"".join(line for line in answer.ntriples.splitlines(keepends=True) if line not in known))
-    table = answer.solutions
-    count = table.length
-    mine, theirs = numbered_alike(table, other.solutions)
-    left, right = np.arange(count), np.arange(len(theirs))
+    compared = compare(answer, other)
+    new = compared.left[compared.come]
+    changed = Result.from_table(answer.solutions.take(new))
+    return changed if answer.until is None else changed.holding(answer.until[new])
+
+
+class BagComparison(NamedTuple):
+    """Two tables as bags: the numbers of their rows, the same for equal ones; the places `left` and `right` of those
+    that do not hold as long in the other; and among these places, of those that have no equal there at all."""
+
+    mine: np.ndarray
+    theirs: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    come: np.ndarray
+    gone: np.ndarray
+
+
+def compare(answer: Result, other: Result) -> BagComparison:
+    mine, theirs = numbered_alike(answer.solutions, other.solutions)
+    left, right = np.arange(len(mine)), np.arange(len(theirs))
     if answer.until is not None and other.until is not None:
         _, lasting = dense_ranks(np.concatenate([answer.until, other.until]))
-        left, right = unshared([mine, lasting[:count]], [theirs, lasting[count:]])
-    new = left[unshared([mine[left]], [theirs[right]])[0]]
-    changed = Result.from_table(table.take(new))
-    return changed if answer.until is None else changed.holding(answer.until[new])
+        left, right = unshared([mine, lasting[: len(mine)]], [theirs, lasting[len(mine) :]])
+    return BagComparison(mine, theirs, left, right, *unshared([mine[left]], [theirs[right]]))
 
 
 def unshared(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

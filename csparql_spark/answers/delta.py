@@ -24,10 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csparql_spark.answers.bag_difference import difference, numbered_alike, unshared
+from csparql_spark.answers.bag_difference import compare, difference, numbered_alike, unshared
 from csparql_spark.answers.bag_union import in_row_order, united
 from csparql_spark.answers.bindings import Result, ResultKind
-from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.relations.tags import NEVER
 
 UNTOLD = NEVER  # until when a row holds of which that was not told
@@ -113,15 +112,10 @@ def _of_truth(before: Result, now: Result) -> Delta:
 
 def _of_bags(before: Result, now: Result) -> tuple[np.ndarray, np.ndarray, Pair]:
     """The rows that have come, in `now`; that have gone, in `before`; that hold till another time, in both."""
-    mine, theirs = numbered_alike(now.solutions, before.solutions)
-    left, right = np.arange(len(mine)), np.arange(len(theirs))
+    mine, theirs, left, right, come, gone = compare(now, before)
     if now.until is None and before.until is None:
-        come, gone = unshared([mine], [theirs])
-        return come, gone, (right[:0], left[:0])
+        return come, gone, (NOTHING, NOTHING)
     until, was = _until(now), _until(before)
-    _, lasting = dense_ranks(np.concatenate([until, was]))
-    left, right = unshared([mine, lasting[: len(mine)]], [theirs, lasting[len(mine) :]])
-    come, gone = unshared([mine[left]], [theirs[right]])
     stays, stayed = np.delete(left, come), np.delete(right, gone)
     # Both have the same rows, each as often.
     stays = stays[np.lexsort((until[stays], mine[stays]))]

@@ -90,16 +90,22 @@ def write(answer: Result, media_type: str, *, extra: Mapping[str, object] | None
     return together(pieces(answer, media_type, extra=extra))
 
 
-def together(parts: Iterator[bytes]) -> bytes:
-    """All parts. Of many bytes none are held beside the whole for longer than it takes to put them there; of few that
-    would cost more than it spares: memory that grows is asked for again and again."""
+def beginning(parts: Iterator[bytes], most: int) -> tuple[list[bytes], bool]:
+    """The first parts, up to that with which they have more bytes than `most`; and whether that is all of them."""
     begun, size = [], 0
     for part in parts:
         begun.append(part)
         size += len(part)
-        if size > MANY:
-            break
-    else:
+        if size > most:
+            return begun, False
+    return begun, True
+
+
+def together(parts: Iterator[bytes]) -> bytes:
+    """All parts. Of many bytes none are held beside the whole for longer than it takes to put them there; of few that
+    would cost more than it spares: memory that grows is asked for again and again."""
+    begun, ended = beginning(parts, MANY)
+    if ended:
         return b"".join(begun)
     whole = io.BytesIO()
     whole.writelines(begun)

@@ -131,19 +131,14 @@ def response(
     """The response with what is written piece by piece, which lets go of what it holds when it is sent, or given up."""
     try:
         parts = write()
-        begun, size = [], 0
-        for part in parts:
-            begun.append(part)
-            size += len(part)
-            if size > WHOLE:
-                break
-        else:
-            if holding is not None:
-                holding.release()
-            return _response(b"".join(begun), media_type, headers)
+        begun, ended = formats.beginning(parts, WHOLE)
     except formats.Unwritable as error:
         raise Problem("not-acceptable", str(error)) from None
-    return _response(chain(begun, parts), media_type, headers, holding)
+    if not ended:
+        return _response(chain(begun, parts), media_type, headers, holding)
+    if holding is not None:
+        holding.release()
+    return _response(b"".join(begun), media_type, headers)
 
 
 def _response(

@@ -216,7 +216,7 @@ class Webhooks:
         if observer.when != CHANGES:
             return envelope(record.name, parts, windows_of(record, instant))
         # What was passed over since it took something is no other than that, unless there is a gap.
-        large = self._answers.largest(record.id, (observer.position, instant)) > MOST_COMPARED
+        large = self._answers.size(record.id, observer.position) > MOST_COMPARED
         if observer.taken is None or gap is not None or large:
             return change_body(record, [], parts, instant)
         return change_body(record, self._answers.at(record.id, observer.position), parts, observer.taken)

@@ -90,7 +90,7 @@ def change_envelopes(
                 if delta.empty and not every:
                     continue
                 before = at, now
-                yield chain([_json({"query": query.name, "at": at, "since": since})[:-1]], _members(delta, at), [b"}"])
+                yield chain([change_head(query, at, since)], _members(delta, at), [b"}"])
                 continue
             before = at, now
         yield instants.envelope_pieces(query.name, parts, instants.windows_of(query, at), order_of(query))
@@ -108,21 +108,23 @@ def change_body(
         return instants.envelope(query.name, parts, instants.windows_of(query, at), order_of(query))
     if delta.empty:
         return None
-    head = _json({"query": query.name, "at": at, "since": since})[:-1]
-    return b"%b,%b}" % (head, change_text(delta, at))
+    return b"%b,%b}" % (change_head(query, at, since), change_text(delta, at))
+
+
+def change_head(query: QueryRecord, at: int, since: int) -> bytes:
+    """What an object says of a change before its members, without the brace at its end."""
+    return _json({"query": query.name, "at": at, "since": since})[:-1]
 
 
 def delta_from(query: QueryRecord, before: Sequence[StoredAnswer], parts: Sequence[StoredAnswer]) -> Delta | None:
-    """What has changed from one answer of a query to a later one; None where there is none before, or it cannot be
-    told. Raises `Damaged` and `TooLargeToTell`."""
-    try:
-        if not before:
-            return None
-        instants.refuse_large(sum(len(part.payload) for part in before))
-        base = instants.whole(before)
-    except (Damaged, instants.TooLargeToTell):
+    """What has changed from one answer of a query to a later one; None where there is none before, or it is damaged, or
+    they are too large to be compared. Raises `Damaged`."""
+    if not before or max(sum(len(part.payload) for part in some) for some in (before, parts)) > MOST_COMPARED:
         return None
-    instants.refuse_large(sum(len(part.payload) for part in parts))
+    try:
+        base = instants.whole(before)
+    except Damaged:
+        return None
     asked = asked_of(query)
     return _compared(asked, base, instants.whole(parts))
 

@@ -220,9 +220,9 @@ class Fanout:
         if (now := self._parts(place.query, place.instant)) is None:
             return None
         query = roster.known[place.query]
-        if self._answers.largest(query.id, (base, now[0].instant)) > MOST_COMPARED:
-            raise NoBase
-        delta = delta_from(query, self._answers.at(query.id, base), now)
+        # It is asked for its size before it is read: nobody has refused it yet.
+        before = [] if self._answers.size(query.id, base) > MOST_COMPARED else self._answers.at(query.id, base)
+        delta = delta_from(query, before, now)
         if delta is None:
             raise NoBase
         return b"" if delta.empty else change_text(delta, now[0].instant)

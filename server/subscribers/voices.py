@@ -18,10 +18,10 @@ Invariant: changes folded into the keyframe before them are the whole answer, at
 
 from __future__ import annotations
 
-import json
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+from csparql_spark.server.subscribers.changes import change_head
 from csparql_spark.server.subscribers.event_ids import event_id
 from csparql_spark.server.subscribers.fanout import Fanout, News, NoBase
 from csparql_spark.store.order import AnswerPlace
@@ -101,8 +101,7 @@ class ChangeVoice:
     def _change(self, place: AnswerPlace, news: News, since: int, text: bytes) -> bytes:
         assert place.instant is not None  # who has none is forgotten, and not told
         id = event_id(self._fanout.order.lineage, place.position).encode()
-        name = json.dumps(news.roster.known[place.query].name).encode()
-        head = b'{"query":%b,"at":%d,"since":%d' % (name, place.instant, since)
+        head = change_head(news.roster.known[place.query], place.instant, since)
         if not text:
             return b"id: %b\nevent: unchanged\ndata: %b}\n\n" % (id, head)
         return b"id: %b\nevent: change\ndata: %b,%b}\n\n" % (id, head, text)
