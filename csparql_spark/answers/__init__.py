@@ -44,7 +44,6 @@ For both:
 
 - `limits`       what one query may have of rows, time and memory
 - `excess`       what is said of work that needs more
-- `processor`    the processor time that a thread has used
 - `deadline`     the time that is left of an answer that has been begun
 - `arrears`      what answers take that are each in time, and together are not
 - `zones`        which points in time can be compared

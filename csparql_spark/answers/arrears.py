@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 
-from csparql_spark.answers import processor
+from csparql_spark import processor_time
 from csparql_spark.answers.deadline import SOON
 from csparql_spark.answers.limits import PATIENCE, Limits, TooMuch
 
@@ -86,7 +86,7 @@ class Arrears:
 
     def begin(self) -> None:
         if self._begun is not None:
-            self._begun = processor.now().processor
+            self._begun = processor_time.now().processor
         self._clock = time.perf_counter()
 
     def end(self, moment: int, *, entry: int, arrival: int | None, relayed: bool = False) -> None:
@@ -106,7 +106,7 @@ class Arrears:
         if first:  # there is no time before it
             self._entry, self.seconds, self._begun = entry, 0.0, None
         elif self._begun is not None:
-            worked = processor.now().processor - self._begun
+            worked = processor_time.now().processor - self._begun
             self.seconds = max(0.0, self.seconds + max(worked, took / PATIENCE) - between)
             if not self.seconds:
                 self._begun = None

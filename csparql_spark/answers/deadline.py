@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from csparql_spark.answers import processor
+from csparql_spark import processor_time
 from csparql_spark.answers.excess import OF_ANSWERS
 from csparql_spark.answers.limits import PATIENCE, Limits
 
@@ -21,12 +21,12 @@ class Deadline:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._begun = processor.now()
+        self._begun = processor_time.lately()
 
     @property
     def took(self) -> float:
         """Seconds of the processor so far, or a tenth of those on the clock, if that is more."""
-        now = processor.now()
+        now = processor_time.now()
         return max(now.processor - self._begun.processor, (now.clock - self._begun.clock) / PATIENCE)
 
     @property
@@ -38,7 +38,7 @@ class Deadline:
     def check(self) -> None:
         if time.monotonic() - self._begun.clock < self.limits.seconds:
             return  # see `soon`
-        now = processor.now()
+        now = processor_time.now()
         if now.processor - self._begun.processor >= self.limits.seconds:
             raise OF_ANSWERS.of_processor(self.limits.seconds)
         if now.clock - self._begun.clock >= PATIENCE * self.limits.seconds:

@@ -25,7 +25,8 @@ import struct
 import time
 from collections.abc import Callable
 
-from csparql_spark.answers import confinement, processor
+from csparql_spark import processor_time
+from csparql_spark.answers import confinement
 from csparql_spark.answers.confinement import End
 from csparql_spark.answers.excess import broken
 from csparql_spark.answers.limits import PATIENCE
@@ -95,7 +96,7 @@ def _tried(work: Callable[[], bytes], seconds: float, room: int) -> bytes | None
         if over:
             os.kill(child, signal.SIGKILL)  # it is not reaped yet: there is no other of this number
         _, status, used = os.wait4(child, 0)  # otherwise it is about to end, and says why
-        processor.add(used.ru_utime + used.ru_stime)
+        processor_time.add(used.ru_utime + used.ru_stime)
     if not over and os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         match confinement.end_of(number):

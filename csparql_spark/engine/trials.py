@@ -25,7 +25,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from csparql_spark.answers import confinement, processor
+from csparql_spark import processor_time
+from csparql_spark.answers import confinement
 from csparql_spark.answers.excess import OF_ANSWERS
 from csparql_spark.answers.forked import Broken, Failed, TooLarge, TooSlow, apart
 from csparql_spark.answers.limits import Limits, TooMuch
@@ -82,7 +83,7 @@ class Trials:
             while waiting:
                 _PLACE.pack_into(place, 0, 0, 0.0)
                 shares = [one._replace(seconds=self._budget.share(one.seconds)) for one in waiting]
-                begun = processor.now().processor
+                begun = processor_time.now().processor
                 error = self._error(
                     sum(one.seconds for one in shares), functools.partial(_gone_through, shares, place, self._room)
                 )
@@ -91,17 +92,17 @@ class Trials:
                 if error is None:
                     break
                 guilty = shares[min(reached, len(shares) - 1)]
-                reason = self._condemn(guilty, error, processor.now().processor - begun - before)
+                reason = self._condemn(guilty, error, processor_time.now().processor - begun - before)
                 yield Verdict(guilty.member, guilty.instant, reason)
                 waiting = [one for one in waiting[reached + 1 :] if one.member != guilty.member]
 
     def attempt(self, one: DueEvaluation[Any]) -> None:
         """Do it in a child, which may die of it. Raises `TooMuch`."""
         one = one._replace(seconds=self._budget.share(one.seconds))
-        begun = processor.now().processor
+        begun = processor_time.now().processor
         error = self._error(one.seconds, lambda: _sentence(one.work))
         if error is not None:
-            raise TooMuch(self._condemn(one, error, processor.now().processor - begun))
+            raise TooMuch(self._condemn(one, error, processor_time.now().processor - begun))
 
     def _condemn(self, one: DueEvaluation[Any], error: Exception, took: float) -> str:
         """It has failed in a child, where it had so many seconds and took so many. Why, for people."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from csparql_spark.answers import processor
+from csparql_spark import processor_time
 from csparql_spark.answers.arrears import Arrears, Debt
 from csparql_spark.answers.limits import Limits, TooMuch
 
@@ -39,7 +39,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
         clock += seconds
 
     monkeypatch.setattr(time, "perf_counter", lambda: clock)
-    monkeypatch.setattr(processor, "now", lambda: processor.Time(0.75 * clock, clock))
+    monkeypatch.setattr(processor_time, "now", lambda: processor_time.Time(0.75 * clock, clock))
     return work
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from csparql_spark.answers import processor
+from csparql_spark import processor_time
 from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.limits import Limits, TooMuch
 
@@ -43,8 +43,11 @@ def test_a_deadline_is_over_when_the_limit_is() -> None:
 def test_the_processor_decides_and_the_clock_has_patience(
     monkeypatch: pytest.MonkeyPatch, worked: float, passed: float, took: float, sentence: str | None
 ) -> None:
-    times = iter([processor.Time(0.0, 0.0), processor.Time(worked, passed), processor.Time(worked, passed)])
-    monkeypatch.setattr(processor, "now", times.__next__)
+    times = iter(
+        [processor_time.Time(0.0, 0.0), processor_time.Time(worked, passed), processor_time.Time(worked, passed)]
+    )
+    for name in ("now", "lately"):
+        monkeypatch.setattr(processor_time, name, times.__next__)
     deadline = Deadline(Limits(milliseconds=1_000))
     assert deadline.took == took
     if sentence is None:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from csparql_spark import processor_time
 from csparql_spark.language.rules.rule import Rule
 
 MOST_ROWS = 10_000_000  # that the body of a rule comes across at once, and that the rules make in one step
@@ -41,10 +42,7 @@ def closing_seconds(facts: int) -> float:
 def bounded(seconds: float, nbytes: int | None = None) -> Iterator[None]:
     """Closing a graph may take so much processor time in here, and so much memory at once."""
     before = getattr(_room, "bound", None), getattr(_room, "rows", None)
-    _room.bound, _room.rows = (
-        (time.thread_time() + seconds, seconds),
-        None if nbytes is None else nbytes // BYTES_PER_ROW,
-    )
+    _room.bound, _room.rows = ((processor_time.lately(), seconds), None if nbytes is None else nbytes // BYTES_PER_ROW)
     try:
         yield
     finally:
@@ -65,9 +63,14 @@ def most_rows() -> int:
 def check_time(rules: Sequence[Rule]) -> None:
     """Raises `TooMuchDerived`, should these rules be at work when the time is over."""
     bound = getattr(_room, "bound", None)
-    if bound is not None and time.thread_time() > bound[0]:
+    if bound is None:
+        return
+    begun, seconds = bound
+    if time.monotonic() - begun.clock < seconds:
+        return  # no thread works longer than has passed
+    if processor_time.now().processor - begun.processor > seconds:
         raise TooMuchDerived(
-            f"what follows under its rules takes longer than {bound[1]:g} s of processor time, which is the limit, and "
+            f"what follows under its rules takes longer than {seconds:g} s of processor time, which is the limit, and "
             f"{shown(rules)} is not done: connect all parts of its body by variables, or give it fewer facts"
         )
 
