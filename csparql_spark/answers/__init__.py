@@ -37,6 +37,7 @@ Maintained, matches that move with the windows:
 - `grouping`     GROUP BY and its aggregates, over columns
 - `ordering`     the rows of an answer in their order
 - `few_rows`     the same for a handful of them
+- `maintained`   the operators again, as they answer with what has come and gone
 - `ranks`        the order of terms, kept from one answer to the next
 - `nodes`        the plan as a tree, with what each of its parts gave and took
 

@@ -13,6 +13,7 @@ when each of its rows holds.
     query.until()                                         # of each row: its tag; it holds until its tag is not later
                                                           # than `after`
     query.answer_of(query.rows().take(some))                   # some of the rows only
+    query.changed()                                            # which rows have come and gone since it was asked last
 
 A dataset may have named graphs besides, each over a moving graph of its own: a GRAPH block is asked of each by itself.
 
@@ -44,6 +45,8 @@ from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.few_rows import few_in_order, is_few
 from csparql_spark.answers.graph_scan import GraphScan
 from csparql_spark.answers.limits import Limits, TooManyRows, TooMuch
+from csparql_spark.answers.maintained.body import MaintainedBody
+from csparql_spark.answers.maintained.row_changes import RowChanges
 from csparql_spark.answers.matches import Matches, MatchTables, TooManyMatches
 from csparql_spark.answers.nodes import PlanNode, tree
 from csparql_spark.answers.operators import Evaluation, GraphTables
@@ -61,6 +64,7 @@ __all__ = [
     "Incremental",
     "NamedGraph",
     "NotMaintainable",
+    "RowChanges",
     "Shared",
     "TooManyMatches",
     "TooManyRows",
@@ -125,6 +129,7 @@ class Incremental:
         }
         graphs[None] = GraphTables(shared.tables)
         self._evaluation = Evaluation(graphs, shared.computing, self._operator)
+        self._maintained = MaintainedBody(self._evaluation, self._operator)
         self._ranks = Ranks(shared.content.dictionary)
         self._ordering = shared.ordering(plan, body, named)
         self._ordering.join(self)
@@ -156,7 +161,7 @@ class Incremental:
     @property
     def state_bytes(self) -> int:
         """What is held for the plan, also where others have a part in it."""
-        return self._evaluation.nbytes + self._ranks.nbytes + self._ordering.nbytes
+        return self._evaluation.nbytes + self._ranks.nbytes + self._ordering.nbytes + self._maintained.nbytes
 
     def answer(self, *, limit: int | None = None) -> Result:
         """What the plan says of what is seen; `TooManyRows` if that is more than `limit` rows or triples (the plan's
@@ -185,6 +190,26 @@ class Incremental:
         self._meant()
         rows = self._solutions(self.limits, Deadline(self.limits))
         return rows.project([f"?{name}" for name in self.plan.variables])
+
+    def changed(self) -> RowChanges | None:
+        """Which of the `rows` have come and which have gone since this was asked last, as bags; a row with another tag
+        has gone and come. None: that is not known, and has to be found out by comparing wholes. So it is at first,
+        after ids have changed their meaning and after what failed, and always for ASK, CONSTRUCT and ORDER BY.
+        `TooManyRows`, `TooMuch` as for the whole."""
+        plan = self.plan
+        if plan.form != "SELECT" or plan.ordered or not plan.variables:
+            return None
+        self._meant()
+        found = self._maintained.changed(self.version, Deadline(self.limits))
+        if found is None:
+            return None
+        names = [f"?{name}" for name in plan.variables]
+        return RowChanges(found.come.project(names), found.gone.project(names))
+
+    @property
+    def length(self) -> int:
+        """How many rows there were when `changed` was asked last."""
+        return self._maintained.length
 
     def answer_of(self, rows: Table) -> Result:
         """Such rows, in the order of an answer; until when each holds is what their tags say."""
@@ -219,6 +244,7 @@ class Incremental:
             self._generation = self._shared.content.dictionary.generation
             self._ranks.restart()
             self._evaluation.restart()
+            self._maintained.restart()
 
     def _solutions(self, limits: Limits, deadline: Deadline) -> Table:
         rows = self._evaluation.answer(self._operator, deadline)

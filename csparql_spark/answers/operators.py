@@ -73,7 +73,7 @@ class Evaluation:
         self._dictionary, self._computing = graphs[None].tables.dictionary, computing
         self._grouping = Grouping(computing, self._dictionary)
         self._after = 0
-        self._deadline = Deadline(Limits())
+        self.deadline = Deadline(Limits())
         self.took: dict[int, tuple[int, int]] = {}  # of each operator, by its id(): rows and ns of the last time
         self._paths: dict[algebra.Reach, Paths] = {}
         self._scans: dict[algebra.Scan, ScannedTable] = {}
@@ -110,11 +110,11 @@ class Evaluation:
 
     def answer(self, operator: Operator, deadline: Deadline) -> Table:
         """The solutions of a body; `TooMuch` if they are not there in time."""
-        self._deadline = deadline
+        self.deadline = deadline
         return self.table(operator)
 
     def table(self, operator: Operator) -> Table:
-        self._deadline.check()
+        self.deadline.check()
         begun = time.perf_counter_ns()
         made = self._made(operator)
         self.took[id(operator)] = made.length, time.perf_counter_ns() - begun
@@ -193,7 +193,7 @@ class Evaluation:
             return self._reached(reach, (end, start, tag), last, None)
         if reach.far:
             paths = self._paths.setdefault(reach, Paths())
-            paths.move(start, end, tag, self._after, self._deadline)
+            paths.move(start, end, tag, self._after, self.deadline)
             start, end, tag = paths.pairs()
         names = reach.names
         if len(names) == 1:
@@ -210,7 +210,7 @@ class Evaluation:
         """What a path says that begins at a constant, and may have one at its other end, too."""
         start, end, tag = steps
         if reach.far:
-            nodes, until = reached(start, end, tag, node, self._deadline)
+            nodes, until = reached(start, end, tag, node, self.deadline)
         else:
             leads = start == node
             nodes, until = end[leads], tag[leads]

@@ -1,0 +1,6 @@
+"""Maintained rows: what a body says, told as what has come and what has gone since it was asked last.
+
+- `row_changes`  what an operator tells of its rows, as bags
+- `comparison`   an operator whose whole is compared with its last whole
+- `body`         the operators of one body, and when they begin anew
+"""

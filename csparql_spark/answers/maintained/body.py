@@ -1,0 +1,93 @@
+"""Maintained body: its operators, as they answer with changes, and when they begin anew.
+
+    rows = MaintainedBody(evaluation, operator)
+    rows.changed(version, deadline)         # None: it begins here; whoever asks compares whole with whole
+    rows.changed(version, deadline)         # after the evaluation has moved: what has come and gone since
+    rows.length                             # how many rows there are
+
+It answers with None whenever it does not know what it said before: at first, when it has been told to start anew, and
+after an instant at which it failed half-way. It holds ids, and nobody keeps their meaning for it: who has them
+renumbered tells it (`restart`). Where what is held becomes too much it is given up, for good: wholes need no state.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from csparql_spark.answers.algebra import Operator
+from csparql_spark.answers.deadline import Deadline
+from csparql_spark.answers.maintained.comparison import ComparedOperator
+from csparql_spark.answers.maintained.row_changes import RowChanges
+from csparql_spark.answers.operators import Evaluation
+from csparql_spark.answers.tables import Table
+from csparql_spark.kernel.limits import TooMuchAtOnce
+
+SHARE = 4  # the part of what a query may have that is held for its changes, at most
+
+
+class ChangeOperator(Protocol):
+    """An operator that knows what it said last."""
+
+    def start(self) -> Table: ...  # all its rows; it begins to remember here
+
+    def changes(self) -> RowChanges: ...  # what has become of these since
+
+    @property
+    def nbytes(self) -> int: ...  # what it and those below it hold
+
+
+class MaintainedBody:
+    def __init__(self, evaluation: Evaluation, operator: Operator) -> None:
+        self._evaluation, self._operator = evaluation, operator
+        self._root: ChangeOperator | None = None
+        self._version: int | None = None  # of what was seen when it was asked last
+        self._given_up = False
+        self._none = Table.none(())  # no row, as the operator has them
+        self.length = 0
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self._root is None else self._root.nbytes
+
+    def restart(self) -> None:
+        """It is not known any more what was said."""
+        self._root = self._version = None
+
+    def changed(self, version: int, deadline: Deadline) -> RowChanges | None:
+        """`version` grows when what is seen may be another thing than before."""
+        if self._given_up:
+            return None
+        before, self._version = self._version, None  # unknown, should the next steps fail
+        self._evaluation.deadline = deadline
+        try:
+            if before is None or self._root is None:
+                found = None
+                self._start()
+            else:
+                found = self._changes(before == version)
+        except TooMuchAtOnce:
+            self._give_up()
+            return None
+        deadline.limits.check_rows(self.length)
+        deadline.check()
+        if self.nbytes > deadline.limits.bytes // SHARE:
+            self._give_up()
+        self._version = version
+        return found
+
+    def _start(self) -> None:
+        self._root = ComparedOperator(self._evaluation, self._operator)
+        whole = self._root.start()
+        self._none, self.length = whole.take(slice(0)), whole.length
+
+    def _changes(self, unmoved: bool) -> RowChanges:
+        assert self._root is not None
+        if unmoved:
+            return RowChanges(self._none, self._none)
+        found = self._root.changes().settled()
+        self.length += found.come.length - found.gone.length
+        return found
+
+    def _give_up(self) -> None:
+        self.restart()
+        self._given_up = True

@@ -1,0 +1,236 @@
+"""What has come and gone, as operators tell it, is the whole now minus the whole before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.answers import shared_templates
+from csparql_spark.answers.incremental import Incremental, TooManyRows
+from csparql_spark.answers.limits import Limits
+from csparql_spark.answers.tables import Table
+from csparql_spark.language.rules.rule import Atom, Rule
+from csparql_spark.rdf.chunk import Chunk
+from tests.examples import examples
+
+from .streams import Stage, Writer, integer, plan_of, stream, taken
+from .test_graph_blocks import NODES
+from .test_named_graphs import GRAPHS, GraphWriter, come, scene_of
+
+Bag = Counter[tuple[int, ...]]
+FLAT = Rule((Atom("?a", "<urn:p>", "?b"),), (Atom("?a", "<urn:q>", "?b"),))
+CHAIN = Rule((Atom("?a", "<urn:p>", "?c"),), (Atom("?a", "<urn:p>", "?b"), Atom("?b", "<urn:p>", "?c")))
+
+
+def bag(table: Table) -> Bag:
+    """The rows of a table with their tags."""
+    columns = [column.tolist() for column in table.columns.values()]
+    tags = [0] * table.length if table.tag is None else table.tag.tolist()
+    assert all(len(column) == table.length == len(tags) for column in columns)
+    return Counter(zip(*columns, tags, strict=True))
+
+
+class Twin:
+    """Who remembers the whole of a query, and takes the one from the other."""
+
+    def __init__(self, query: Incremental, body: str = "") -> None:
+        self.query, self.body = query, body
+        self.last: Bag | None = None
+        self.tagged: bool | None = None
+        self.told = 0  # how often it was told changes
+
+    def forget(self) -> None:
+        self.last = None
+
+    def check(self) -> None:
+        found, now = self.query.changed(), self.query.rows()
+        assert self.query.changed() is None or self.query.changed().size == 0  # nothing has happened since
+        if found is not None:
+            assert self.last is not None, "changes, and nobody knows since when"
+            assert list(found.come.columns) == list(found.gone.columns) == list(now.columns)
+            assert (found.come.tag is None) == (found.gone.tag is None) == (now.tag is None)
+            assert bag(found.come) == bag(now) - self.last, self.body
+            assert bag(found.gone) == self.last - bag(now), self.body
+            assert self.query.length == now.length
+            self.told += 1
+        else:
+            assert self.last is None, "it knows what it said"
+        self.last = bag(now)
+
+
+def selects(random: Random, count: int, writer: type[Writer] = Writer) -> list[str]:
+    """Bodies whose answers are told as changes."""
+    found: list[str] = []
+    graphs = GRAPHS if writer is GraphWriter else ()
+    while len(found) < count:
+        body = writer(random).body()
+        if taken(body, graphs) and plan_of(body).form == "SELECT" and not plan_of(body).ordered:
+            if plan_of(body).variables:
+                found.append(body)
+    return found
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.integers(0, 10**9))
+def test_changes_are_the_whole_now_minus_the_whole_before(seed: int) -> None:
+    random = Random(seed)
+    stage = Stage((body, range_) for body in selects(random, 2) for range_ in (3, 7))
+    twins = [Twin(query, body) for body, _, _, query in stage.queries]
+    for _ in range(2):
+        for now, triples in stream(random):
+            stage.move(stage.now + now, triples)
+            for (_, range_, _, query), twin in zip(stage.queries, twins):
+                query.move(after=stage.now - range_)
+                if random.random() < 0.8:  # the others hear of it later
+                    twin.check()
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_is_entailed_and_what_is_taken_back(seed: int) -> None:
+    random = Random(seed)
+    stage = Stage(((body, range_) for body in selects(random, 2) for range_ in (2, 5)), [FLAT, CHAIN])
+    twins = [Twin(query, body) for body, _, _, query in stage.queries]
+
+    def check() -> None:
+        for (_, range_, _, query), twin in zip(stage.queries, twins):
+            query.move(after=stage.now - range_)
+            twin.check()
+
+    for now, triples in [*stream(random), *stream(random)]:
+        stage.move(max(now, stage.now + 1), triples, stamp=max(now, stage.now + 1) - random.choice([0, 0, 1]))
+        check()
+        if triples and random.random() < 0.5:
+            ids = stage.content.dictionary.encode(random.choice(triples))
+            stage.facts.remove(*(ids[place : place + 1] for place in range(3)))
+            check()
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.integers(0, 10**9))
+def test_when_ids_change_their_meaning_it_begins_anew(seed: int) -> None:
+    random = Random(seed)
+    stage = Stage((body, range_) for body in selects(random, 2) for range_ in (3, 7))
+    stage.content.dictionary.holders += [stage.facts, stage.shared]
+    twins = [Twin(query, body) for body, _, _, query in stage.queries]
+    for number, (now, triples) in enumerate(stream(random)):
+        stage.content.add(
+            0,
+            number,
+            Chunk.from_triples([(f"<urn:{number}-{n}>", "<urn:p>", f'"{n}"') for n in range(2500)], [now] * 2500),
+        )
+        stage.move(now, triples)
+        for (_, range_, _, query), twin in zip(stage.queries, twins):
+            query.move(after=stage.now - range_)
+            twin.check()
+        before = stage.content.dictionary.generation
+        stage.content.forget({0: now})
+        assert stage.content.dictionary.generation > before
+        for twin in twins:
+            twin.forget()
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_graphs_that_have_names(seed: int) -> None:
+    chance = Random(seed)
+    scene = scene_of(chance)
+    twins = [Twin(scene.ask(body), body) for body in selects(chance, 3, GraphWriter)]
+    now = 0
+    for _ in range(6):
+        now += chance.randint(1, 3)
+        scene.move(now, come(chance, scene, [*NODES, integer(1), integer(2), '"a"', integer("01")]))
+        for twin in twins:
+            twin.query.move(after=now - scene.ranges[""])
+            twin.check()
+
+
+@settings(max_examples=examples(80), deadline=None)
+@given(st.integers(0, 10**9))
+def test_members_of_one_family(seed: int) -> None:
+    """Those that ask the same of different things, some of whom ask for changes, and come and go."""
+    random = Random(seed)
+    things = [f"<urn:t{n}>" for n in range(5)]
+    shapes: list[Callable[[str], str]] = [
+        lambda thing: f"SELECT ?s ?v {{ ?s <urn:in> {thing} . ?s <urn:value> ?v }}",
+        lambda thing: f"SELECT ?v {{ ?s <urn:in> {thing} . ?s <urn:value> ?v FILTER(?v > 1) }}",
+        lambda thing: f"SELECT DISTINCT ?s {{ ?s <urn:in> {thing} . ?s <urn:value> ?v }}",
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared_templates, "MANY", 3)
+        stage, twins = Stage([]), []
+        for now in range(1, 9):
+            if random.random() < 0.7:
+                body, range_ = random.choice(shapes)(random.choice(things)), random.choice((3, 5))
+                twins.append((Twin(stage.ask(body, range_), body), range_, random.random() < 0.7))
+            stage.move(
+                now,
+                [
+                    (f"<urn:s{random.randint(0, 5)}>", "<urn:in>", random.choice(things))
+                    for _ in range(random.randint(0, 4))
+                ]
+                + [
+                    (f"<urn:s{random.randint(0, 5)}>", "<urn:value>", integer(random.randint(0, 3)))
+                    for _ in range(random.randint(0, 4))
+                ],
+                stamp=now - random.choice([0, 0, 1]),
+            )
+            if random.random() < 0.4:
+                s, p, o, _ = stage.facts.moving.graph.facts()
+                if len(s):
+                    place = random.randrange(len(s))
+                    stage.facts.remove(*(column[place : place + 1] for column in (s, p, o)))
+            for twin, range_, asks in twins:
+                twin.query.move(after=now - range_)
+                if asks:
+                    twin.check()
+            if twins and random.random() < 0.2:
+                gone = twins.pop(random.randrange(len(twins)))[0].query
+                stage.queries = [query for query in stage.queries if query[-1] is not gone]
+
+
+def test_it_says_at_first_and_after_a_failure_that_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage([("SELECT ?a ?b { ?a <urn:p> ?b OPTIONAL { ?b <urn:q> ?c } }", 9)])
+    query = stage.queries[0][-1]
+    stage.move(1, [("<urn:a>", "<urn:p>", "<urn:b>")])
+    query.move(after=-8)
+    assert query.changed() is None
+    stage.move(2, [("<urn:b>", "<urn:p>", "<urn:b>")])
+    query.move(after=-7)
+    found = query.changed()
+    assert found is not None and (found.come.length, found.gone.length, query.length) == (1, 0, 2)
+    query.limits = Limits(rows=2)
+    stage.move(3, [("<urn:c>", "<urn:p>", "<urn:b>")])
+    query.move(after=-6)
+    for _ in range(2):  # and it goes on saying so
+        with pytest.raises(TooManyRows):
+            query.changed()
+    query.limits = Limits()
+    assert query.changed() is None
+    stage.move(4, [("<urn:b>", "<urn:q>", "<urn:c>"), ("<urn:b>", "<urn:q>", "<urn:d>")])
+    query.move(after=-5)
+    found = query.changed()
+    assert found is not None and (found.come.length, found.gone.length, query.length) == (3, 0, 6)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "ASK { ?s <urn:p> ?o }",
+        "CONSTRUCT WHERE { ?s <urn:p> ?o }",
+        "SELECT ?s { ?s <urn:p> ?o } ORDER BY ?o",
+        "SELECT * { <urn:a> <urn:p> <urn:b> }",
+    ],
+)
+def test_what_is_compared_as_a_whole(body: str) -> None:
+    stage = Stage([(body, 9)])
+    query = stage.queries[0][-1]
+    for now in (1, 2):
+        stage.move(now, [("<urn:a>", "<urn:p>", f"<urn:{now}>")])
+        query.move(after=now - 9)
+        assert query.changed() is None
