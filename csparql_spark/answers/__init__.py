@@ -55,6 +55,7 @@ For both:
 - `bag_difference`  what is new, and what has ceased
 - `bag_union`    rows of several answers together
 - `delta`        what changes from one answer to another one
+- `delta_bytes`  that as bytes
 - `last_answer`  what was answered last, as an answer and what has changed since
 - `stamps`       when a triple came
 - `bindings`     answers as columns, and as bytes

@@ -20,6 +20,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -109,16 +110,8 @@ class Bindings:
         first = tables[0]
         if not first.variables:
             return cls((), (), sum(map(len, tables)))
-        encoded = [table.encoded() for table in tables]
-        terms, ids = _in_order(pa.concat_arrays([own for own, _ in encoded]).dictionary_encode())
-        starts = np.cumsum([0, *(len(own) for own, _ in encoded)])
-        ids = np.append(ids, np.int32(-1))  # the last is of what is unbound
-        columns = [
-            np.concatenate(
-                [ids[np.where(own[place] < 0, -1, own[place] + start)] for (_, own), start in zip(encoded, starts)]
-            )
-            for place in range(len(first.variables))
-        ]
+        terms, encoded = in_one_order(tables)
+        columns = [np.concatenate(parts) for parts in zip(*encoded, strict=True)]
         return cls.from_ids(first.variables, terms, columns, in_order=True)
 
     @cached_property
@@ -316,6 +309,19 @@ class Result:
             return cls.from_table(Bindings.from_ids(variables, terms, list(ids), length, in_order=True))
         except (pa.ArrowException, OSError, ValueError, TypeError, IndexError) as error:
             raise CorruptAnswer(f"The table of the answer is damaged: {error}.") from error
+
+
+def in_one_order(tables: Sequence[Bindings]) -> tuple[pa.StringArray, list[list[np.ndarray]]]:
+    """The distinct terms of tables together, in the order of their text, and per table and column the ids among these
+    (-1: unbound). No term is told twice for it."""
+    encoded = [table.encoded() for table in tables]
+    terms, ids = _in_order(pa.concat_arrays([own for own, _ in encoded]).dictionary_encode())
+    ids = np.append(ids, np.int32(-1))  # the last is of what is unbound
+    starts = accumulate((len(own) for own, _ in encoded), initial=0)
+    return terms, [
+        [ids[np.where(column < 0, -1, column + start)] for column in columns]
+        for (_, columns), start in zip(encoded, starts)
+    ]
 
 
 def _in_order(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, np.ndarray]:

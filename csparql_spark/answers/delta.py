@@ -14,19 +14,22 @@ its order. All other answers are in the order of their terms, so nobody needs to
 
 A truth value that changes is told anew. Of a graph triples come and go.
 
-Invariants: `folded(before, delta_of(before, now))` has the bytes of `now`. A row that stays is in no other part.
+Invariants: `folded(before, delta_of(before, now))` has the bytes of `now`, as `folded(before, delta, …)` has those of
+the last of several answers, whose changes are put together in one go. A row that stays is in no other part.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from csparql_spark.answers.bag_difference import compare, difference, numbered_alike, unshared
-from csparql_spark.answers.bag_union import in_row_order, united
-from csparql_spark.answers.bindings import Result, ResultKind
+from csparql_spark.answers.bindings import Bindings, CorruptAnswer, Result, ResultKind, in_one_order
+from csparql_spark.answers.ordering import in_order
+from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.relations.tags import NEVER
 
 UNTOLD = NEVER  # until when a row holds of which that was not told
@@ -59,8 +62,12 @@ class Delta(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        rows = len(self.added) + len(self.removed) + len(self.stayed)
-        return self.truth is None and not rows and not self.retimed
+        return not self.changed and not self.retimed
+
+    @property
+    def changed(self) -> int:
+        """How many rows are told of."""
+        return len(self.added) + len(self.removed) + len(self.stayed) + (self.truth is not None)
 
     @property
     def was_timed(self) -> bool:
@@ -84,21 +91,29 @@ def delta_of(before: Result, now: Result, *, listed: bool = False) -> Delta:
     return Delta(now.kind, *rows, _until(before)[was], timed, timed != was_timed, *places)
 
 
-def folded(before: Result, delta: Delta) -> Result:
-    """The answer after a change."""
+def folded(before: Result, *deltas: Delta) -> Result:
+    """The answer after changes, each of which is from the one before it. Raises `CorruptAnswer` where they show that
+    they are from another one: what goes has to be there, and a place among the rows."""
+    if any(delta.kind != before.kind for delta in deltas):
+        raise CorruptAnswer(f"A {before.kind} answer has changes of another kind.")
     if before.table is None:
         if before.ntriples is None:
-            return before if delta.truth is None else delta.truth
-        left = difference(before, delta.removed).triples.splitlines(keepends=True)
-        return Result.graph(b"".join(sorted([*left, *delta.added.triples.splitlines(keepends=True)])))
-    if delta.added_places is not None and delta.removed_places is not None:
-        return _folded_list(before, delta, delta.removed_places)
-    rest = before.holding(_until(before))
-    if len(delta.removed) or len(delta.stayed):
-        removed = delta.removed.holding(_until(delta.removed))
-        rest = difference(rest, united([removed, delta.stayed.holding(delta.was)]))
-    come = [one.holding(_until(one)) for one in (delta.added, delta.stayed)]
-    return _told(in_row_order(united([rest, *come])), delta)
+            return next((delta.truth for delta in reversed(deltas) if delta.truth is not None), before)
+        return _folded_graph(before.ntriples, deltas)
+    timed = deltas[-1].timed if deltas else before.until is not None
+    changes = [delta for delta in deltas if delta.changed]
+    if not changes:
+        return before if timed == (before.until is not None) else before.holding(_until(before) if timed else None)
+    answers = [before, *(part for delta in changes for part in (delta.added, delta.removed, delta.stayed) if len(part))]
+    variables = before.solutions.variables
+    if any(answer.solutions.variables != variables for answer in answers):
+        raise CorruptAnswer("A change has other columns than its answer.")
+    terms, coded = in_one_order([answer.solutions for answer in answers])
+    rows = iter([Rows(ids, _until(answer)) for ids, answer in zip(coded, answers, strict=True)])
+    fold = _folded_bag if changes[0].added_places is None else _folded_list
+    ranks, until = fold(next(rows), changes, rows)
+    table = Bindings.from_ids(variables, terms, ranks, len(until), in_order=True)
+    return Result.from_table(table).holding(until if timed else None)
 
 
 def _of_graph(before: Result, now: Result) -> Delta:
@@ -177,17 +192,101 @@ def _longest_rise(numbers: list[int]) -> np.ndarray:
     return np.array(found[::-1], dtype=np.int64)
 
 
-def _folded_list(before: Result, delta: Delta, removed: np.ndarray) -> Result:
-    rest = _rows(before, np.delete(np.arange(len(before)), removed))
-    count = len(rest) + len(delta.added)
-    new = np.zeros(count, dtype=bool)
-    new[delta.added_places] = True
-    order = np.empty(count, dtype=np.int64)
-    order[~new], order[new] = np.arange(len(rest)), np.arange(len(rest), count)
-    table = united([rest, delta.added]).solutions.take(order)
-    until = np.concatenate([_until(rest), _until(delta.added)])[order]
-    until[delta.stayed_places] = _until(delta.stayed)
-    return _told(Result.from_table(table).holding(until), delta)
+class Rows(NamedTuple):
+    """Rows of a table: the ranks of their terms, column by column, and until when they hold."""
+
+    ranks: list[np.ndarray]
+    until: np.ndarray
+
+    def take(self, places: np.ndarray) -> Rows:
+        return Rows([column[places] for column in self.ranks], self.until[places])
+
+
+def _folded_bag(before: Rows, deltas: Sequence[Delta], parts: Iterator[Rows]) -> Rows:
+    """Of all that was there and has come, what has gone is taken away, in one go: the order does not matter."""
+    come, gone = [before], []
+    for delta in deltas:
+        if len(delta.added):
+            come.append(next(parts))
+        if len(delta.removed):
+            gone.append(next(parts))
+        if len(delta.stayed):
+            stayed = next(parts)
+            come.append(stayed)
+            gone.append(Rows(stayed.ranks, delta.was))
+    rows = _joined(come)
+    if gone:
+        less = _joined(gone)
+        _, lasting = dense_ranks(np.concatenate([rows.until, less.until]))
+        some, others = [*rows.ranks, lasting[: len(rows.until)]], [*less.ranks, lasting[len(rows.until) :]]
+        left, lacking = unshared(some, others)
+        if len(lacking):
+            raise CorruptAnswer("A change takes rows away that are not in its answer.")
+        rows = rows.take(left)
+    if not rows.ranks:
+        return Rows([], np.sort(rows.until)[::-1])
+    ranks, until = in_order(rows.ranks, rows.until)
+    return Rows(ranks, rows.until if until is None else until)
+
+
+def _joined(parts: Sequence[Rows]) -> Rows:
+    if len(parts) == 1:
+        return parts[0]
+    return Rows(
+        [np.concatenate(columns) for columns in zip(*(part.ranks for part in parts), strict=True)],
+        np.concatenate([part.until for part in parts]),
+    )
+
+
+def _folded_list(rows: Rows, deltas: Sequence[Delta], parts: Iterator[Rows]) -> Rows:
+    """By places, change by change."""
+    for delta in deltas:
+        removed, added, stayed = delta.removed_places, delta.added_places, delta.stayed_places
+        if removed is None or added is None or stayed is None:
+            raise CorruptAnswer("A change of a list has no places.")
+        come = next(parts) if len(added) else None
+        if len(removed):
+            _same_rows(rows, removed, next(parts))
+            rows = rows.take(np.delete(np.arange(len(rows.until)), removed))
+        if come is not None:
+            count = len(rows.until) + len(added)
+            _among(added, count)
+            new = np.zeros(count, dtype=bool)
+            new[added] = True
+            order = np.empty(count, dtype=np.int64)
+            order[~new], order[new] = np.arange(len(rows.until)), np.arange(len(rows.until), count)
+            rows = _joined([rows, come]).take(order)
+        if len(stayed):
+            still = next(parts)
+            _same_rows(rows, stayed, Rows(still.ranks, delta.was))
+            until = rows.until.copy()
+            until[stayed] = still.until
+            rows = Rows(rows.ranks, until)
+    return rows
+
+
+def _same_rows(rows: Rows, places: np.ndarray, others: Rows) -> None:
+    _among(places, len(rows.until))
+    mine = rows.take(places)
+    columns = zip([*mine.ranks, mine.until], [*others.ranks, others.until], strict=True)
+    if not all(np.array_equal(one, other) for one, other in columns):
+        raise CorruptAnswer("A change of a list has other rows at its places than its answer.")
+
+
+def _among(places: np.ndarray, count: int) -> None:
+    if int(places[-1]) >= count:
+        raise CorruptAnswer("A change of a list has places outside its answer.")
+
+
+def _folded_graph(triples: bytes, deltas: Sequence[Delta]) -> Result:
+    lines = set(triples.splitlines(keepends=True))
+    for delta in deltas:
+        come, gone = (part.triples.splitlines(keepends=True) for part in (delta.added, delta.removed))
+        if not lines.issuperset(gone) or not lines.isdisjoint(come):
+            raise CorruptAnswer("A change of a graph is not one of its triples.")
+        lines.difference_update(gone)
+        lines.update(come)
+    return Result.graph(b"".join(sorted(lines)))
 
 
 def _rows(answer: Result, places: np.ndarray) -> Result:
@@ -197,7 +296,3 @@ def _rows(answer: Result, places: np.ndarray) -> Result:
 
 def _until(answer: Result) -> np.ndarray:
     return np.full(len(answer), UNTOLD) if answer.until is None else answer.until
-
-
-def _told(answer: Result, delta: Delta) -> Result:
-    return answer if delta.timed else answer.holding(None)

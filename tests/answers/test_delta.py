@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import NamedTuple
 from unittest import mock
 
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import delta as module
-from csparql_spark.answers.bindings import Result
+from csparql_spark.answers.bindings import CorruptAnswer, Result
 from csparql_spark.answers.delta import delta_of, folded
 from csparql_spark.relations.tags import ALWAYS
 from tests.examples import examples
@@ -140,3 +141,43 @@ def test_rows_of_no_columns() -> None:
     first, second = Result.bindings((), [], 3), Result.bindings((), [], 1)
     assert len(delta_of(first, second).removed) == 2
     assert folded(first, delta_of(first, second)).to_bytes() == second.to_bytes()
+
+
+@given(st.lists(rows, min_size=1, max_size=6), st.booleans(), st.lists(st.booleans(), min_size=6, max_size=6))
+@settings(max_examples=examples(200), deadline=None)
+def test_many_changes_are_folded_in_one_go(history: list[list[Row]], listed: bool, timed: list[bool]) -> None:
+    answers = [answer(rows, timed=until, listed=listed) for rows, until in zip(history, timed)]
+    deltas = [delta_of(*pair, listed=listed) for pair in pairwise(answers)]
+    step = answers[0]
+    for count, (delta, now) in enumerate(zip(deltas, answers[1:]), 1):
+        step = folded(step, delta)
+        assert step.to_bytes() == folded(answers[0], *deltas[:count]).to_bytes() == now.to_bytes()
+
+
+@given(st.lists(lines, min_size=1, max_size=6))
+@settings(max_examples=examples(50), deadline=None)
+def test_so_are_those_of_graphs(history: list[list[str]]) -> None:
+    answers = [Result.graph("".join(some)) for some in history]
+    deltas = [delta_of(*pair) for pair in pairwise(answers)]
+    assert folded(answers[0], *deltas).to_bytes() == answers[-1].to_bytes()
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_what_is_from_another_answer_is_not_folded(listed: bool) -> None:
+    some, other, now = (
+        answer([Row(f'"{name}"', None, 9) for name in names], listed=listed) for names in ("abc", "abd", "ab")
+    )
+    delta = delta_of(other, now, listed=listed)
+    with pytest.raises(CorruptAnswer):
+        folded(some, delta)
+    with pytest.raises(CorruptAnswer):
+        folded(Result.boolean(True), delta)
+    with pytest.raises(CorruptAnswer):
+        folded(Result.bindings(("z",), [["<urn:a>"]]), delta)
+
+
+def test_of_another_graph_neither() -> None:
+    one, other = Result.graph("<urn:a> <urn:p> <urn:o> .\n"), Result.graph("")
+    for before, now in ((one, other), (other, one)):
+        with pytest.raises(CorruptAnswer):
+            folded(now, delta_of(before, now))
