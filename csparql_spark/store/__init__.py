@@ -5,6 +5,7 @@ It knows bytes, numbers and names, and nothing of RDF, windows or Spark:
 
 - `registry`   streams and queries, as a view of the log
 - `answers`    what became true, keyed so that nothing is told twice
+- `keyframes`  which of them are stored whole, and which as what has changed
 - `order`      the one line in which all answers stand, and what of it is forgotten
 - `witness`    what the database last looked like, noted beside the engine's checkpoint
 - `indexes`    which of the database's indexes are damaged, and are made anew

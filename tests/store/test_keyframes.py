@@ -1,0 +1,48 @@
+"""The rule of keyframes, against how it is told, over histories of answers."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csparql_spark.store import keyframes
+from tests.examples import examples
+
+answers = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), min_size=1, max_size=300)
+quiet = st.lists(st.tuples(st.integers(4000, 4004), st.integers(4, 6)), min_size=150, max_size=300)
+
+
+def told(history: list[tuple[int, int]]) -> list[bool]:
+    """The twin: of which answers, each with its rows and how many of them changed, changes are stored."""
+    found = [False]
+    frame, weight, count = history[0][0], 0, 0
+    for (before, _), (rows, changed) in zip(history, history[1:]):
+        weighs = max(changed, abs(rows - before)) + 16
+        if 2 * weighs <= rows and weight + weighs <= frame and count < 100:
+            weight, count = weight + weighs, count + 1
+            found.append(True)
+        else:
+            frame, weight, count = rows, 0, 0
+            found.append(False)
+    return found
+
+
+@given(st.one_of(answers, quiet))
+@settings(max_examples=examples(300), deadline=None)
+def test_it_is_as_it_is_told(history: list[tuple[int, int]]) -> None:
+    found, newest = [], None
+    for at, (rows, changed) in enumerate(history):
+        change = False
+        if newest is not None:
+            changed = max(changed, abs(rows - newest.rows))
+            change = keyframes.keeps_change(newest, rows, changed)
+            assert keyframes.may_change(newest, rows) or not change
+        newest = keyframes.after_change(newest, at, rows, changed) if change else keyframes.after_whole(at, rows)
+        found.append(change)
+    assert found == told(history)
+
+
+def test_small_answers_are_whole() -> None:
+    for rows in range(40):
+        change = keyframes.keeps_change(keyframes.after_whole(0, rows), rows, 0)
+        assert change == keyframes.may_change(keyframes.after_whole(0, rows), rows) == (rows >= keyframes.LEAST_ROWS)
