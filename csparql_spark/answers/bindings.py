@@ -244,6 +244,11 @@ class Result:
         """The same answer, saying until when each row holds (a boolean: until when it is true)."""
         return self if until is self.until else Result(self.kind, self.table, self.truth, self.ntriples, until)
 
+    def take(self, rows: np.ndarray) -> Result:
+        """Some rows of a table, by their places or a mask, holding as long as they do."""
+        some = Result.from_table(self.solutions.take(rows))
+        return some if self.until is None else some.holding(self.until[rows])
+
     def __len__(self) -> int:
         """How many rows, or triples; a boolean counts one."""
         if self.table is not None:

@@ -1,6 +1,6 @@
 """The engine, without Spark: groups of queries, which take rows of the log and answer instant by instant.
 
-    rows ─▶ group ─▶ due answers: for each instant of a member ─▶ views ─▶ closures ─▶ an evaluator of `answers` ─▶ r2s
+    rows ─▶ group ─▶ due answers: for each instant of a member ─▶ views ─▶ closures ─▶ an evaluator of `answers` ─▶ view answer
 
 - `group`             the stateful processor: what each row changes for the windows and queries of one group
 - `background_wait`   whether it answers nothing for now, and which rows wait meanwhile
@@ -16,7 +16,9 @@
 - `withdrawals`       what leaves windows that count beside others
 - `closure_strategy`  which strategy maintains the closures of a query, and why
 - `closings`          where the background of a group is closed, so that no other group waits for it
-- `r2s`               from whole answers to what has come and what has gone: ISTREAM and DSTREAM
+- `view_answer`       what is said of a view: whole, as what has changed, or as ISTREAM and DSTREAM
+- `view_rows`         what has come and gone in the rows of a view
+- `r2s`               from that, or from whole answers, to ISTREAM and DSTREAM
 - `moment`            an instant of a query, where the log stands, and since when it looks
 - `costs`             what queries take while they answer
 - `guard`             what each evaluation is held to by the kernel, and what becomes of the one a worker dies of

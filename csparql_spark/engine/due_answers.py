@@ -142,7 +142,7 @@ class DueAnswers:
         begun = time.perf_counter_ns()
         try:
             with counted() as refused:
-                _, rows, payload = self.guard.evaluated(*self._evaluation(member, instant))
+                _, rows, payload, since = self.guard.evaluated(*self._evaluation(member, instant))
             self._costs.refused += refused.count
         except Exception as error:  # whatever a query does to the evaluator, it does to itself alone
             return self._fail(member, instant, error)
@@ -153,7 +153,8 @@ class DueAnswers:
             micros=(time.perf_counter_ns() - begun) // 1000,
             due=self._entry_at if member.progress.event else instant,
         )
-        return InstantAnswer(member.id, instant, 0, rows, payload)
+        member.told = instant
+        return InstantAnswer(member.id, instant, 0, rows, payload, since)
 
     def _evaluation(self, member: Member, instant: int) -> DueEvaluation[MemberReply]:
         return DueEvaluation(

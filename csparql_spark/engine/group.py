@@ -33,6 +33,7 @@ from csparql_spark.engine.held_entries import REPEATED
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.messages import BatchCosts, Message, QueryFailure
 from csparql_spark.engine.notes import READING
+from csparql_spark.engine.view_answer import Keyframes
 from csparql_spark.engine.views import Views
 from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.log.contents import QueryFailed
@@ -317,6 +318,10 @@ class Group:
     def guard(self, guard: EvaluationGuard) -> None:
         """What its queries are evaluated under from now on."""
         self._due.guard = guard
+
+    def keep_by(self, keyframes: Keyframes) -> None:
+        """Who keeps its answers, and says from now on which are told as changes."""
+        self._views.keyframes = keyframes
 
     def close_by(self, closings: Closings) -> None:
         """Where its background is closed from now on."""

@@ -174,7 +174,7 @@ def _restore_member(
     member = group.members[id]
     member.restore(progress)
     group.stored_answers.pop(id, None)
-    member.before = None
+    member.before = member.told = None
     if StateKey.last_answer(id) in keys:
         pieces = list(
             itertools.takewhile(keys.__contains__, map(StateKey.changes, itertools.repeat(id), itertools.count()))

@@ -122,6 +122,7 @@ class Member:
         self.turned: int | None = None  # the newest turn of any window that counts
         self.arrears = Arrears()
         self.before: LastAnswer | None = None  # what was answered there, where the query tells what has changed
+        self.told: int | None = None  # the instant that was told last, since this object is there
         self.failed = registration.get("failed")
         form = registration.get("failure")
         self.failure = None if form is None else QueryFailed(registration["id"], **form)  # as the log tells it

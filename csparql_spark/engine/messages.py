@@ -21,7 +21,8 @@ class InstantAnswer(NamedTuple):
     instant: int
     part: int
     rows: int
-    payload: bytes  # a `Result`
+    payload: bytes  # a `Result`; where it says what has changed since an instant, a `Delta`
+    since: int | None = None
 
 
 class QueryFailure(NamedTuple):

@@ -21,8 +21,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from csparql_spark.answers.arrears import Debt
-from csparql_spark.answers.bindings import Result
-from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.incremental import Incremental, TooManyMatches
 from csparql_spark.answers.limits import UNLIMITED, Limits, TooMuch
 from csparql_spark.answers.nodes import PlanNode
@@ -34,7 +32,8 @@ from csparql_spark.engine.closures import Closures, MovingDataset
 from csparql_spark.engine.dataset import contents, dataset_of
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
-from csparql_spark.engine.r2s import RelationToStream, answer_of, by_rows
+from csparql_spark.engine.view_answer import Keyframes, MemberReply, Request, ViewAnswer
+from csparql_spark.engine.view_rows import ViewRows, answer_of, by_rows
 from csparql_spark.entailment.evaluate.bounds import closing_seconds
 from csparql_spark.language import Window
 from csparql_spark.windows.content import END_OF_TIME, Content, Elements
@@ -78,32 +77,22 @@ class Sight:
         return self.gather()
 
 
-class MemberReply(NamedTuple):
-    """An answer, and the version of the dataset that it was the answer for."""
-
-    version: int
-    rows: int
-    payload: bytes
-
-
 @dataclass(slots=True)
 class Maintained:
-    """Matches that move with the graphs that they are found in, and what they said last."""
+    """Matches that move with the graphs that they are found in, and what is said of them."""
 
     dataset: MovingDataset
     evaluator: Incremental
-    reply: MemberReply | None = None
-    within: Limits | None = None  # of who was told it
+    answer: ViewAnswer
 
 
 @dataclass(slots=True)
 class Matched:
-    """A store that is kept in step with the dataset of its moment, and what it said last."""
+    """A store that is kept in step with the dataset of its moment, and what is said of it."""
 
     evaluator: Snapshot
+    answer: ViewAnswer
     moment: Moment | None = None
-    reply: MemberReply | None = None
-    within: Limits | None = None
 
 
 @dataclass(slots=True)
@@ -138,9 +127,9 @@ class Views:
         `maintained_only` no answer that cannot be maintained any more is matched anew."""
         self._maintained_only = maintained_only
         self.given: Limits | None = None  # what each query may have, if somebody has said it
+        self.keyframes: Keyframes | None = None  # who says which answers are told as changes; if nobody does, none is
         self._content, self._number = content, number
         self.closures = Closures(content, number, members)
-        self._r2s = RelationToStream(content)
         self._states: dict[View, ViewState] = {}
         self._members: dict[int, LastLook] = {}
         self._known: dict[tuple[int, int], View] = {}  # by member, and since when it looks
@@ -191,8 +180,8 @@ class Views:
             # It needs more room than there is: the store looks no further than an answer may be large.
             state.overflown, state.maintained = True, None
             source, reply = self._matched_anew(member, state, sights, moment)
-        parts.append((view, source.evaluator.state_bytes + (0 if source.reply is None else len(source.reply.payload))))
-        parts.append((member.id, self._r2s.nbytes(member)))
+        parts.append((view, source.evaluator.state_bytes + source.answer.nbytes))
+        parts.append((member.id, 0 if member.before is None else member.before.nbytes))
         size = sum(nbytes for _, nbytes in parts)
         self._members[member.id] = LastLook(view, elements, tuple(parts))
         limits.check_bytes(size, "the {:,} elements in its windows and what follows from them", elements)
@@ -230,70 +219,36 @@ class Views:
 
     def _maintained(self, member: Member, state: ViewState, moment: Moment) -> tuple[Maintained, MemberReply]:
         dataset, after = self.closures.moving(member, moment, lambda: self._background(member), self._graph)
-        default, named, _ = dataset
-        widest = None if member.counts else dataset.widest  # until when they hold is known of windows of time
         source = state.maintained
         if source is None or source.dataset != dataset:
-            evaluator = Incremental(member.plan, member.query.body, default.shared, named=named)
-            source = state.maintained = Maintained(dataset, evaluator)
-        evaluator = source.evaluator
-        evaluator.limits = self.limits_of(member)
-        evaluator.move(after=after)
+            evaluator = Incremental(member.plan, member.query.body, dataset.default.shared, named=dataset.named)
+            source = state.maintained = Maintained(dataset, evaluator, self._answer(member, evaluator, dataset.widest))
+        source.evaluator.limits = self.limits_of(member)
+        source.evaluator.move(after=after)
+        return source, source.answer.reply(self._request(member, state, moment))
 
-        if member.query.output != "RSTREAM" and by_rows(member.plan):
-            return source, self._timed(
-                member,
-                state,
-                moment,
-                evaluator.version,
-                lambda: self._r2s.maintained(member, evaluator, widest, moment.instant),
-            )
-        return source, self._of_whole(
-            member, self._replied(member, state, source, moment, lambda: answer_of(evaluator, widest))
-        )
+    def _answer(self, member: Member, evaluator: Incremental, widest: int) -> ViewAnswer:
+        until = None if member.counts else widest  # until when they hold is known of windows of time
+        rows = ViewRows(evaluator, until) if by_rows(member.plan) else None
+        return ViewAnswer(evaluator, lambda: answer_of(evaluator, until), rows)
 
     def _matched_anew(
         self, member: Member, state: ViewState, sights: list[Sight], moment: Moment
     ) -> tuple[Matched, MemberReply]:
         source = state.matched
         if source is None:
-            source = state.matched = Matched(Snapshot(member.plan, self._content))
-        snapshot = source.evaluator
-        snapshot.limits = self.limits_of(member)
+            snapshot = Snapshot(member.plan, self._content)
+            source = state.matched = Matched(snapshot, ViewAnswer(snapshot, snapshot.answer))
+        source.evaluator.limits = self.limits_of(member)
         if source.moment != moment:
             windows = [_since(sight.elements, moment.since) for sight in sights]
-            snapshot.move(self._dataset(member, windows, moment), instant=moment.instant)
+            source.evaluator.move(self._dataset(member, windows, moment), instant=moment.instant)
             source.moment = moment
-        return source, self._of_whole(member, self._replied(member, state, source, moment, snapshot.answer))
+        return source, source.answer.reply(self._request(member, state, moment))
 
-    def _of_whole(self, member: Member, reply: MemberReply) -> MemberReply:
-        """What a member says whose whole answer is this."""
-        if member.query.output == "RSTREAM":
-            return reply
-        changed = self._r2s.whole(member, reply.payload)
-        return MemberReply(reply.version, len(changed), changed.to_bytes())
-
-    def _replied(
-        self, member: Member, state: ViewState, source: Maintained | Matched, moment: Moment, ask: Callable[[], Result]
-    ) -> MemberReply:
-        """What a view says at a version of what it sees. Whoever has other limits asks itself: it may not have what
-        another one may."""
-        version, limits = source.evaluator.version, self.limits_of(member)
-        if source.reply is None or source.reply.version != version or source.within != limits:
-            source.reply, source.within = self._timed(member, state, moment, version, ask), limits
-        return source.reply
-
-    def _timed(
-        self, member: Member, state: ViewState, moment: Moment, version: int, ask: Callable[[], Result]
-    ) -> MemberReply:
-        limits = self.limits_of(member)
-        deadline = Deadline(limits)
-        answer = ask()
-        reply = MemberReply(version, len(answer), answer.to_bytes())
-        deadline.check()  # whatever it was that took so long: the others wait for it
-        if self.given is not None:  # in a recording nobody waits
-            state.debt.note(moment.instant, 0.0 if deadline.soon else deadline.took, limits)
-        return reply
+    def _request(self, member: Member, state: ViewState, moment: Moment) -> Request:
+        debt = None if self.given is None else state.debt  # in a recording nobody waits
+        return Request(member, moment.instant, self.limits_of(member), debt, self.keyframes)
 
     def live(self) -> Collection[View]:
         """The views that something is held for."""
@@ -306,7 +261,6 @@ class Views:
         if any(id not in members for id, _ in self._known):
             self._known = {key: view for key, view in self._known.items() if key[0] in members}
             self._distinct = {view: view for view in self._known.values()}
-        self._r2s.forget(members)
         used = {state.view for state in self._members.values()}
         self.closures.forget({view.since for view in used})
         self._states = {view: state for view, state in self._states.items() if view in used}

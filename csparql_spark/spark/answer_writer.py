@@ -45,7 +45,7 @@ class AnswerWriter:
             now = time.monotonic()
             if not waiting:
                 begun = now
-            waiting.append(StoredAnswer(*message))
+            waiting.append(StoredAnswer(*message[:5]))
             if now - begun >= SLICE_SECONDS:
                 _answers(self._data).write(waiting)
                 waiting = []

@@ -8,15 +8,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from csparql_spark.answers import confinement, forked, processor
+from csparql_spark import processor_time
+from csparql_spark.answers import confinement, forked
 from csparql_spark.answers import limits as limiting
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine import member as members
-from csparql_spark.engine import views
+from csparql_spark.engine import view_answer
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
-from csparql_spark.engine.views import MemberReply, Views
+from csparql_spark.engine.view_answer import MemberReply
+from csparql_spark.engine.views import Views
 from csparql_spark.log import Entry
 from tests.engine.asked import Asked, Seen
 from tests.engine.logs import by_hand
@@ -212,7 +214,7 @@ def test_a_bomb_fails_by_name_beside_a_healthy_query(
 
 def test_who_is_in_time_and_keeps_the_others_waiting_for_ever_fails_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer seems to take three seconds. That is nothing for who is asked every four."""
-    monkeypatch.setattr(views, "Deadline", lambda limits: SimpleNamespace(soon=False, took=3.0, check=bool))
+    monkeypatch.setattr(view_answer, "Deadline", lambda limits: SimpleNamespace(soon=False, took=3.0, check=bool))
     log = by_hand(
         (0, "register", "slow", Asked.over("urn:a", 1000, 1000, ("s",), ALL)),
         (0, "register", "healthy", Asked.over("urn:a", 4000, 4000, ("s",), ALL)),
@@ -264,7 +266,8 @@ def behind(log: list[Entry], monkeypatch: pytest.MonkeyPatch, seconds: float, li
 
     monkeypatch.setattr(Views, "say", slow)
     monkeypatch.setattr(time, "perf_counter", lambda: clock)
-    monkeypatch.setattr(processor, "now", lambda: processor.Time(clock, clock))
+    for name in ("now", "lately"):
+        monkeypatch.setattr(processor_time, name, lambda: processor_time.Time(clock, clock))
     rows = routed(log)
     group = Group(rows[0].group)
     if limits is not None:

@@ -23,7 +23,8 @@ from csparql_spark.engine.evaluator_choice import INCREMENTAL, SNAPSHOT
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
-from csparql_spark.engine.views import MemberReply, Views
+from csparql_spark.engine.view_answer import MemberReply
+from csparql_spark.engine.views import Views
 from csparql_spark.log import Entry
 from csparql_spark.log.contents import QueryFailed, draft_of
 from csparql_spark.log.memory import MemoryLog

@@ -31,7 +31,8 @@ from csparql_spark.engine.member import Member
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.engine.notes import READING, Ledger, Notes
 from csparql_spark.engine.trials import DueEvaluation
-from csparql_spark.engine.views import MemberReply, Views
+from csparql_spark.engine.view_answer import MemberReply
+from csparql_spark.engine.views import Views
 from csparql_spark.entailment.evaluate.bounds import TooMuchDerived
 from csparql_spark.log import Entry
 from csparql_spark.log.contents import QueryFailed

@@ -1,0 +1,129 @@
+"""View answer: what is said of a view, in the form in which each member says it.
+
+    whole ─────────────────────────────────▶ RSTREAM
+    what has changed since it said      ┌──▶ RSTREAM, where whoever keeps answers keeps that (see `store.keyframes`)
+    something last (see `view_rows`) ───┴──▶ ISTREAM, DSTREAM
+
+A whole is made once for all members that may have the same, and what has changed once for all that ask at an instant.
+Whoever has other limits asks itself: it may not have what another one may.
+
+    answer = ViewAnswer(evaluator, whole)           # `whole` asks the evaluator
+    answer.reply(Request(member, instant, limits))  # a MemberReply
+
+Invariant: in whatever form, a member says the same. What takes too long, or is too much, fails in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from csparql_spark.answers.arrears import Debt
+from csparql_spark.answers.bindings import Result
+from csparql_spark.answers.deadline import Deadline
+from csparql_spark.answers.limits import Limits
+from csparql_spark.engine.member import Member
+from csparql_spark.engine.r2s import compared, stepped
+from csparql_spark.engine.view_rows import RowStep, ViewRows
+from csparql_spark.store.keyframes import LEAST_ROWS
+
+
+class Versioned(Protocol):
+    @property
+    def version(self) -> int:
+        """Another one when what is seen may have changed."""
+
+
+class Keyframes(Protocol):
+    """Whoever keeps answers, and says which of them whole."""
+
+    def wants_change(self, query: int, instant: int, since: int, rows: int, changed: int) -> bool:
+        """Whether the answer of a query at an instant, of so many rows, is kept as a change of so many rows from that
+        of the instant `since`. What is said then comes."""
+
+
+class MemberReply(NamedTuple):
+    """An answer, and the version of the dataset that it was the answer for. `since`: the payload says what has changed
+    since that instant, and there are so many rows now."""
+
+    version: int
+    rows: int
+    payload: bytes
+    since: int | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """Who asks, at which instant, and what it may have. `debt`: what others wait for; None where nobody waits.
+    `keyframes`: who says what is told as a change; if nobody does, all is told whole."""
+
+    member: Member
+    instant: int
+    limits: Limits
+    debt: Debt | None = None
+    keyframes: Keyframes | None = None
+
+
+class ViewAnswer:
+    def __init__(self, evaluator: Versioned, whole: Callable[[], Result], rows: ViewRows | None = None) -> None:
+        """`rows`, where what has changed in them can be told."""
+        self._evaluator, self._whole, self._rows = evaluator, whole, rows
+        self._last: MemberReply | None = None  # the last whole
+        self._within: Limits | None = None  # of who was told it
+        self._length = 0  # rows of what was said last
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self._last is None else len(self._last.payload)
+
+    def reply(self, request: Request) -> MemberReply:
+        """What a member says; its evaluator sees what there is at the instant."""
+        deadline = Deadline(request.limits)
+        reply = self._changed(request) if request.member.query.output != "RSTREAM" else self._all(request)
+        deadline.check()  # whatever it was that took so long: the others wait for it
+        if request.debt is not None:
+            request.debt.note(request.instant, 0.0 if deadline.soon else deadline.took, request.limits)
+        return reply
+
+    def _all(self, request: Request) -> MemberReply:
+        """All that there is."""
+        keyframes = request.keyframes
+        if keyframes is None or self._rows is None:
+            return self._replied(request)
+        if self._length >= LEAST_ROWS:
+            step = self._step(request)
+            if step is not None and keyframes.wants_change(
+                request.member.id, request.instant, step.since, step.rows, step.delta.changed
+            ):
+                self._last, self._length = None, step.rows
+                return MemberReply(self._evaluator.version, step.rows, step.change, step.since)
+        reply = self._replied(request)
+        if self._length >= LEAST_ROWS:
+            self._rows.step(request.instant)  # what changes from here on will be known
+        return reply
+
+    def _changed(self, request: Request) -> MemberReply:
+        """What has come, or gone."""
+        member, step = request.member, self._step(request)
+        changed = (
+            compared(member, self._replied(request).payload) if step is None else stepped(member, step, self._whole)
+        )
+        return MemberReply(self._evaluator.version, len(changed), changed.to_bytes())
+
+    def _step(self, request: Request) -> RowStep | None:
+        """What has changed since the member has said something, if that is known."""
+        step = None if self._rows is None else self._rows.step(request.instant)
+        if step is None or step.since != request.member.told:
+            return None
+        request.limits.check_rows(step.rows)
+        return step
+
+    def _replied(self, request: Request) -> MemberReply:
+        """The whole."""
+        version = self._evaluator.version
+        if self._last is None or self._last.version != version or self._within != request.limits:
+            answer = self._whole()
+            self._last, self._within = MemberReply(version, len(answer), answer.to_bytes()), request.limits
+        self._length = self._last.rows
+        return self._last
