@@ -8,7 +8,7 @@ A whole is made once for all members that may have the same, and what has change
 Whoever has other limits asks itself: it may not have what another one may.
 
     answer = ViewAnswer(evaluator, whole)           # `whole` asks the evaluator
-    answer.reply(Request(member, instant, limits))  # a MemberReply
+    answer.reply(Asker(member, instant, limits))  # a MemberReply
 
 Invariant: in whatever form, a member says the same. What takes too long, or is too much, fails in each.
 """
@@ -54,7 +54,7 @@ class MemberReply(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Request:
+class Asker:
     """Who asks, at which instant, and what it may have. `debt`: what others wait for; None where nobody waits.
     `keyframes`: who says what is told as a change; if nobody does, all is told whole."""
 
@@ -77,53 +77,51 @@ class ViewAnswer:
     def nbytes(self) -> int:
         return 0 if self._last is None else len(self._last.payload)
 
-    def reply(self, request: Request) -> MemberReply:
+    def reply(self, asker: Asker) -> MemberReply:
         """What a member says; its evaluator sees what there is at the instant."""
-        deadline = Deadline(request.limits)
-        reply = self._changed(request) if request.member.query.output != "RSTREAM" else self._all(request)
+        deadline = Deadline(asker.limits)
+        reply = self._changed(asker) if asker.member.query.output != "RSTREAM" else self._all(asker)
         deadline.check()  # whatever it was that took so long: the others wait for it
-        if request.debt is not None:
-            request.debt.note(request.instant, 0.0 if deadline.soon else deadline.took, request.limits)
+        if asker.debt is not None:
+            asker.debt.note(asker.instant, 0.0 if deadline.soon else deadline.took, asker.limits)
         return reply
 
-    def _all(self, request: Request) -> MemberReply:
+    def _all(self, asker: Asker) -> MemberReply:
         """All that there is."""
-        keyframes = request.keyframes
+        keyframes = asker.keyframes
         if keyframes is None or self._rows is None:
-            return self._replied(request)
+            return self._replied(asker)
         if self._length >= LEAST_ROWS:
-            step = self._step(request)
+            step = self._step(asker)
             if step is not None and keyframes.wants_change(
-                request.member.id, request.instant, step.since, step.rows, step.delta.changed
+                asker.member.id, asker.instant, step.since, step.rows, step.delta.changed
             ):
                 self._last, self._length = None, step.rows
                 return MemberReply(self._evaluator.version, step.rows, step.change, step.since)
-        reply = self._replied(request)
+        reply = self._replied(asker)
         if self._length >= LEAST_ROWS:
-            self._rows.step(request.instant)  # what changes from here on will be known
+            self._rows.step(asker.instant)  # what changes from here on will be known
         return reply
 
-    def _changed(self, request: Request) -> MemberReply:
+    def _changed(self, asker: Asker) -> MemberReply:
         """What has come, or gone."""
-        member, step = request.member, self._step(request)
-        changed = (
-            compared(member, self._replied(request).payload) if step is None else stepped(member, step, self._whole)
-        )
+        member, step = asker.member, self._step(asker)
+        changed = compared(member, self._replied(asker).payload) if step is None else stepped(member, step, self._whole)
         return MemberReply(self._evaluator.version, len(changed), changed.to_bytes())
 
-    def _step(self, request: Request) -> RowStep | None:
+    def _step(self, asker: Asker) -> RowStep | None:
         """What has changed since the member has said something, if that is known."""
-        step = None if self._rows is None else self._rows.step(request.instant)
-        if step is None or step.since != request.member.told:
+        step = None if self._rows is None else self._rows.step(asker.instant)
+        if step is None or step.since != asker.member.told:
             return None
-        request.limits.check_rows(step.rows)
+        asker.limits.check_rows(step.rows)
         return step
 
-    def _replied(self, request: Request) -> MemberReply:
+    def _replied(self, asker: Asker) -> MemberReply:
         """The whole."""
         version = self._evaluator.version
-        if self._last is None or self._last.version != version or self._within != request.limits:
+        if self._last is None or self._last.version != version or self._within != asker.limits:
             answer = self._whole()
-            self._last, self._within = MemberReply(version, len(answer), answer.to_bytes()), request.limits
+            self._last, self._within = MemberReply(version, len(answer), answer.to_bytes()), asker.limits
         self._length = self._last.rows
         return self._last

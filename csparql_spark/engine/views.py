@@ -32,7 +32,7 @@ from csparql_spark.engine.closures import Closures, MovingDataset
 from csparql_spark.engine.dataset import contents, dataset_of
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
-from csparql_spark.engine.view_answer import Keyframes, MemberReply, Request, ViewAnswer
+from csparql_spark.engine.view_answer import Keyframes, MemberReply, Asker, ViewAnswer
 from csparql_spark.engine.view_rows import ViewRows, answer_of, by_rows
 from csparql_spark.entailment.evaluate.bounds import closing_seconds
 from csparql_spark.language import Window
@@ -225,7 +225,7 @@ class Views:
             source = state.maintained = Maintained(dataset, evaluator, self._answer(member, evaluator, dataset.widest))
         source.evaluator.limits = self.limits_of(member)
         source.evaluator.move(after=after)
-        return source, source.answer.reply(self._request(member, state, moment))
+        return source, source.answer.reply(self._asker(member, state, moment))
 
     def _answer(self, member: Member, evaluator: Incremental, widest: int) -> ViewAnswer:
         until = None if member.counts else widest  # until when they hold is known of windows of time
@@ -244,11 +244,11 @@ class Views:
             windows = [_since(sight.elements, moment.since) for sight in sights]
             source.evaluator.move(self._dataset(member, windows, moment), instant=moment.instant)
             source.moment = moment
-        return source, source.answer.reply(self._request(member, state, moment))
+        return source, source.answer.reply(self._asker(member, state, moment))
 
-    def _request(self, member: Member, state: ViewState, moment: Moment) -> Request:
+    def _asker(self, member: Member, state: ViewState, moment: Moment) -> Asker:
         debt = None if self.given is None else state.debt  # in a recording nobody waits
-        return Request(member, moment.instant, self.limits_of(member), debt, self.keyframes)
+        return Asker(member, moment.instant, self.limits_of(member), debt, self.keyframes)
 
     def live(self) -> Collection[View]:
         """The views that something is held for."""
