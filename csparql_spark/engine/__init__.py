@@ -1,6 +1,6 @@
 """The engine, without Spark: groups of queries, which take rows of the log and answer instant by instant.
 
-    rows ─▶ group ─▶ due answers: for each instant of a member ─▶ views ─▶ closures ─▶ an evaluator of `answers` ─▶ view answer
+    rows ─▶ group ─▶ due answers: for each instant of a member ─▶ views ─▶ closures ─▶ `answers` ─▶ view answer
 
 - `group`             the stateful processor: what each row changes for the windows and queries of one group
 - `background_wait`   whether it answers nothing for now, and which rows wait meanwhile

@@ -32,7 +32,7 @@ from csparql_spark.engine.closures import Closures, MovingDataset
 from csparql_spark.engine.dataset import contents, dataset_of
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.moment import Moment
-from csparql_spark.engine.view_answer import Keyframes, MemberReply, Asker, ViewAnswer
+from csparql_spark.engine.view_answer import Asker, Keyframes, MemberReply, ViewAnswer
 from csparql_spark.engine.view_rows import ViewRows, answer_of, by_rows
 from csparql_spark.entailment.evaluate.bounds import closing_seconds
 from csparql_spark.language import Window
