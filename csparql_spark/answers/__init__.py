@@ -30,6 +30,7 @@ Maintained, matches that move with the windows:
 - `semijoin_filter`   triples that nothing can be made of yet, kept out of the graph
 - `shared_templates`  patterns that differ in constants only, and what is new for all of them
 - `match_rows`  the rows that all of them keep, in one map
+- `row_journal`  what becomes of them, for whoever asked to be told
 - `row_filters`  which rows which of them keep
 - `paths`        what is reached by paths that repeat their steps, kept closed
 - `computing`    expressions of rows, by Oxigraph, once for each tuple of terms

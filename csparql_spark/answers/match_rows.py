@@ -10,6 +10,7 @@ each of the runs, and rows that many members get at once are added at once.
     rows.add(slots, [a, b, c], tags)                # of each row its slot; or one slot for all of them
     rows.seen(slot, after)                          # keys and tags of its rows that hold later than `after`
     rows.column(keys, 2)                            # c
+    rows.listen(slot, journal)                      # is told from now on what becomes of them (see `row_journal`)
 
 Invariants: a member's row is there once, with the latest of its tags; `version(slot)` grows when a row comes, holds
 longer, or is taken away before its time. A row is written in as few bits as its ids need: as there come to be more of
@@ -18,10 +19,13 @@ them, or more members, all are written again.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
+from csparql_spark.answers.row_journal import RowEntry, RowJournal
 from csparql_spark.kernel.sort import distinct, order_of, ordered
 from csparql_spark.rdf.dictionary import TermDictionary
 from csparql_spark.relations.records import BITS, NUMBER_BITS, KeysTooWide, Numbers, Records
@@ -43,6 +47,8 @@ class MatchRows:
         self._width, self._dictionary = width, dictionary
         self._versions = np.zeros(1, dtype=np.int64)
         self._free: list[int] = []
+        self._journals: dict[int, weakref.WeakSet[RowJournal]] = {}  # by slot
+        self._hears = np.zeros(0, dtype=bool)  # by slot, whether there is any; made when it is asked for
         self.slots = 0  # that were ever open at once
         self._layout(0, NEVER)
 
@@ -78,10 +84,15 @@ class MatchRows:
     def close(self, slots: Sequence[int]) -> None:
         """There are no such members any more."""
         self.clear(slots)
+        for slot in slots:
+            self._stop(slot)
         self._free += slots
 
     def clear(self, slots: Sequence[int]) -> None:
         """Forget the rows of these members."""
+        for slot in slots:
+            for journal in self._journals.get(slot, ()):
+                journal.lose()
         slots = [slot for slot in slots if self.rows(slot)]
         if not slots:
             return
@@ -139,8 +150,12 @@ class MatchRows:
             return
         keys = self.keys(slots, columns, len(tags))  # before the runs are looked at: they may be written again for it
         keys, tags = UNTIL.united(keys, tags)
+        heard = self._heard(slots, keys)
+        had = None if heard is None else self._runs.tags_of(keys[heard])
         grown, _ = self._runs.add(keys, tags)
         self._runs.settle()
+        if had is not None:
+            self._tell(keys[heard], had, np.maximum(had, tags[heard]))
         self._note(slots, keys, grown)
         given = max(self._records.given, 0 if self._numbers is None else self._numbers.given)
         if given > GIVEN + 4 * self._runs.rows:
@@ -149,8 +164,13 @@ class MatchRows:
     def drop(self, slots: Slots, keys: np.ndarray) -> None:
         """Rows that are not there do not matter."""
         keys = distinct(ordered(keys))
-        keys = keys[self._runs.tags_of(keys) > NEVER]
-        if len(keys):
+        had = self._runs.tags_of(keys)
+        there = had > NEVER
+        if there.any():
+            keys, had = keys[there], had[there]
+            heard = self._heard(slots, keys)
+            if heard is not None:
+                self._tell(keys[heard], had[heard], np.full(len(had[heard]), NEVER))
             self._runs.remove(keys)
             self._note(slots, keys, np.ones(len(keys), dtype=bool))
 
@@ -181,6 +201,50 @@ class MatchRows:
     def renumber(self, table: np.ndarray) -> None:
         """The id `i` has become `table[i]`."""
         self._rewrite(self._slot_bits, table)
+        for slot in self._journals:
+            for journal in self._journals[slot]:
+                journal.lose()
+
+    # --- those who are told
+
+    def listen(self, slot: int, journal: RowJournal) -> None:
+        """Tell somebody what becomes of a member's rows, as long as the journal is held."""
+        self._journals.setdefault(slot, weakref.WeakSet()).add(journal)
+        self._hears = np.zeros(0, dtype=bool)
+
+    def _stop(self, slot: int) -> None:
+        if self._journals.pop(slot, None) is not None:
+            self._hears = np.zeros(0, dtype=bool)
+
+    def _heard(self, slots: Slots, keys: np.ndarray) -> np.ndarray | slice | None:
+        """Of which of these rows somebody is told; None: of none."""
+        if not self._journals:
+            return None
+        if isinstance(slots, int):
+            return slice(None) if slots in self._journals else None
+        if not len(self._hears):
+            self._hears = np.zeros(self.slots, dtype=bool)
+            self._hears[list(self._journals)] = True
+        heard = np.flatnonzero(self._hears.take(self._slots_of(keys), mode="clip"))
+        return heard if len(heard) else None
+
+    def _tell(self, keys: np.ndarray, had: np.ndarray, has: np.ndarray) -> None:
+        """Note what has become of rows that somebody is told of; keys are in their order, and so are slots."""
+        other = had != has
+        if not other.any():
+            return
+        keys, had, has = keys[other], had[other], has[other]
+        slots = self._slots_of(keys)
+        begins = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]]))
+        for slot, begin, end in zip(slots[begins].tolist(), begins.tolist(), [*begins[1:].tolist(), len(slots)]):
+            journals = list(self._journals.get(slot, ()))
+            if not journals:
+                self._stop(slot)
+                continue
+            part = slice(begin, end)
+            entry = RowEntry(self.columns(keys[part]), had[part], has[part])
+            for journal in journals:
+                journal.note(entry, partial(self.rows, slot))
 
     # --- looking
 

@@ -9,6 +9,7 @@ for each variable, the triples that it was made from are known by it: with one o
     table     = tables.table((("?s", "<urn:p>", "?o"), ("?o", "<urn:q>", "_:b")))      # one for all who ask the same
     table.move()                                 # after the graph has moved
     table.visible(after, ["?s", "?o"])           # columns of ids, and tags later than `after`
+    table.listen(journal)                        # what becomes of them from now on is noted there (see `row_journal`)
 
 Blank nodes are variables here. A match has a column for each variable, also for those that nobody wants to see: rows
 that are equal but for these are several rows. Patterns without a variable match once or not at all. A table may be told
@@ -31,6 +32,7 @@ from csparql_spark.answers.computing import Columns
 from csparql_spark.answers.graph_scan import GraphScan
 from csparql_spark.answers.patterns import Pattern, is_variable
 from csparql_spark.answers.row_filters import RowFilter
+from csparql_spark.answers.row_journal import RowJournal
 from csparql_spark.answers.shared_templates import MOST, TemplateFamily, generalized, made_of, together
 from csparql_spark.kernel.limits import TooMuchAtOnce
 from csparql_spark.rdf.dictionary import TermDictionary
@@ -238,6 +240,15 @@ class Matches:
         rows = self._family.rows
         keys, tags = rows.seen(self.slot, after)
         return {name: rows.column(keys, self._places[name]) for name in names}, tags
+
+    def listen(self, journal: RowJournal) -> None:
+        """Tell it from now on what becomes of the matches: a column for each of the `variables`."""
+        self._family.rows.listen(self.slot, journal)
+
+    @property
+    def now(self) -> int:
+        """What has tags up to this is not visible."""
+        return self._family.rows.now
 
     def count(self, after: int) -> int:
         """How many matches have tags later than `after`."""

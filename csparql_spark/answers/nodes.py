@@ -55,7 +55,7 @@ def _tree(evaluation: Evaluation, operator: Operator, shown: Shown) -> PlanNode:
     if took is not None:
         description["rows"], description["micros"] = took[0], took[1] // 1000
     if isinstance(operator, algebra.Scan):
-        table = evaluation.matches_of(operator)
+        table = evaluation.scanned(operator).table
         description["kept"], description["bytes"] = table.rows, table.nbytes
         description["join_order"] = [
             [_text(operator.patterns[place], shown) for place in order] for order in table.orders()

@@ -18,7 +18,7 @@ what the query's widest would see of elements that are older by that (see `windo
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -71,8 +71,8 @@ class ScannedTable(NamedTuple):
 class Evaluation:
     def __init__(self, graphs: Mapping[str | None, GraphTables], computing: Computing, operator: Operator) -> None:
         self._dictionary, self._computing = graphs[None].tables.dictionary, computing
-        self._grouping = Grouping(computing, self._dictionary)
-        self._after = 0
+        self.grouping = Grouping(computing, self._dictionary)
+        self.after = 0
         self.deadline = Deadline(Limits())
         self.took: dict[int, tuple[int, int]] = {}  # of each operator, by its id(): rows and ns of the last time
         self._paths: dict[algebra.Reach, Paths] = {}
@@ -89,8 +89,8 @@ class Evaluation:
     def matches(self) -> list[Matches | GraphScan]:
         return [scanned.table for scanned in self._scanned]
 
-    def matches_of(self, scan: algebra.Scan) -> Matches | GraphScan:
-        return self._scans[scan].table
+    def scanned(self, scan: algebra.Scan) -> ScannedTable:
+        return self._scans[scan]
 
     @property
     def nbytes(self) -> int:
@@ -103,7 +103,7 @@ class Evaluation:
 
     def move(self, after: int) -> tuple[tuple[int, int], ...]:
         """See what holds later than `after`. Two moves that return the same see the same."""
-        self._after = after
+        self.after = after
         for table, _, _ in self._scanned:
             table.move()
         return tuple([(table.version, table.count(after + offset)) for table, _, offset in self._scanned])
@@ -116,63 +116,63 @@ class Evaluation:
     def table(self, operator: Operator) -> Table:
         self.deadline.check()
         begun = time.perf_counter_ns()
-        made = self._made(operator)
+        made = self.applied(operator, [self.table(part) for part in algebra.parts_of(operator)])
         self.took[id(operator)] = made.length, time.perf_counter_ns() - begun
         return made
 
-    def _made(self, operator: Operator) -> Table:
+    def applied(self, operator: Operator, parts: Sequence[Table]) -> Table:
+        """What an operator makes of the solutions of its parts."""
         match operator:
             case algebra.Unit():
                 return Table.unit()
             case algebra.Scan():
                 return self._scan(operator)
             case algebra.Reach():
-                return self._reach(operator)
+                return self._reach(operator, *parts)
             case algebra.GraphBlock():
-                return self._graph_block(operator)
+                return self._graph_block(operator, *parts)
             case algebra.Data():
                 return self._data(operator)
             case algebra.Join():
-                return joined(self.table(operator.left), self.table(operator.right))
+                return joined(*parts)
             case algebra.Union():
-                return united([self.table(part) for part in operator.parts])
+                return united(parts)
             case algebra.LeftJoin():
-                return left_joined(
-                    self.table(operator.left),
-                    self.table(operator.right),
-                    (lambda rows: self._passing(rows, operator.tests)) if operator.tests else None,
-                )
+                left, right = parts
+                tests = operator.tests
+                return left_joined(left, right, (lambda rows: self._passing(rows, tests)) if tests else None)
             case algebra.Minus():
-                return minus(self.table(operator.left), self.table(operator.right))
-            case algebra.Filter():
-                rows = self.table(operator.inner)
-                return rows.take(self._passing(rows, operator.tests))
+                return minus(*parts)
             case algebra.Exists():
-                return self._existing(operator)
+                return self._existing(operator, *parts)
+            case algebra.GroupBy():
+                return self.grouping.grouped(parts[0], operator.keys, operator.aggregates)
+        return self._of_rows(operator, parts[0])
+
+    def _of_rows(self, operator: Operator, rows: Table) -> Table:
+        match operator:
+            case algebra.Filter():
+                return rows.take(self._passing(rows, operator.tests))
             case algebra.Extend():
-                rows = self.table(operator.inner)
                 return rows.extend(operator.name, self._computed(rows, operator.expression))
             case algebra.Project():
-                rows = self.table(operator.inner).project(operator.names)
+                rows = rows.project(operator.names)
                 return distinct(rows) if operator.distinct else rows
-            case algebra.GroupBy():
-                return self._grouping.grouped(self.table(operator.inner), operator.keys, operator.aggregates)
             case algebra.OrderBy():
-                return self._ordered(operator)
+                return self._ordered(operator, rows)
             case algebra.Slice():
                 end = None if operator.limit is None else operator.offset + operator.limit
-                return self.table(operator.inner).untagged().take(slice(operator.offset, end))
+                return rows.untagged().take(slice(operator.offset, end))
         raise TypeError(f"no operator: {operator}")
 
     def _scan(self, scan: algebra.Scan) -> Table:
         table, names, offset = self._scans[scan]
-        columns, tag = table.visible(self._after + offset, [names.get(name, name) for name in scan.shown])
+        columns, tag = table.visible(self.after + offset, [names.get(name, name) for name in scan.shown])
         if offset:
             tag = np.where(tag == ALWAYS, ALWAYS, tag - offset)
         return Table.of({name: columns[names.get(name, name)] for name in scan.shown}, tag)
 
-    def _graph_block(self, block: algebra.GraphBlock) -> Table:
-        rows = self.table(block.inner)
+    def _graph_block(self, block: algebra.GraphBlock, rows: Table) -> Table:
         if block.name is None:
             return rows
         graph = np.full(rows.length, self._dictionary.encode([f"<{block.graph}>"])[0])
@@ -180,8 +180,7 @@ class Evaluation:
             return rows.extend(block.name, graph)
         return joined(rows, Table.of({block.name: graph[:1]}, np.full(1, ALWAYS))) if rows.length else rows
 
-    def _reach(self, reach: algebra.Reach) -> Table:
-        steps = self.table(reach.steps)
+    def _reach(self, reach: algebra.Reach, steps: Table, nodes: Table | None = None) -> Table:
         assert steps.tag is not None  # steps are what is there: matches, and what is projected from them
         (start, end), tag = steps.columns.values(), steps.tag
         first, last = (
@@ -193,16 +192,15 @@ class Evaluation:
             return self._reached(reach, (end, start, tag), last, None)
         if reach.far:
             paths = self._paths.setdefault(reach, Paths())
-            paths.move(start, end, tag, self._after, self.deadline)
+            paths.move(start, end, tag, self.after, self.deadline)
             start, end, tag = paths.pairs()
         names = reach.names
         if len(names) == 1:
             alike = start == end
             start, tag = start[alike], tag[alike]
         found = Table.of(dict(zip(names, (start, end))), tag)
-        if reach.nodes is None:
+        if nodes is None:
             return found
-        nodes = self.table(reach.nodes)
         (itself,) = nodes.columns.values()
         return distinct(united([found, Table(dict.fromkeys(names, itself), nodes.length, nodes.tag)]))
 
@@ -237,8 +235,7 @@ class Evaluation:
     def _computed(self, rows: Table, expression: Expression) -> np.ndarray:
         return self._computing.term(expression, rows.columns, rows.length)
 
-    def _existing(self, operator: algebra.Exists) -> Table:
-        rows, found = self.table(operator.inner), self.table(operator.pattern)
+    def _existing(self, operator: algebra.Exists, rows: Table, found: Table) -> Table:
         wanted = set(rows.columns).union(*(test.names for test in operator.tests))
         found = distinct(found.project([name for name in found.columns if name in wanted]))
         mine, theirs = compatible(rows, found)
@@ -256,8 +253,7 @@ class Evaluation:
             rows = rows.untagged()
         return rows.take(there)
 
-    def _ordered(self, operator: algebra.OrderBy) -> Table:
-        rows = self.table(operator.inner)
+    def _ordered(self, operator: algebra.OrderBy, rows: Table) -> Table:
         keys = []
         for expression, descending in operator.conditions:
             ranks = ranks_by(order_text, self._dictionary, self._computed(rows, expression))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from random import Random
 
 import numpy as np
@@ -10,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csparql_spark.answers import match_rows as module
+from csparql_spark.answers import row_journal
 from csparql_spark.answers.match_rows import MatchRows
+from csparql_spark.answers.row_journal import RowJournal
 from csparql_spark.rdf.dictionary import TermDictionary
+from csparql_spark.relations.tags import NEVER
 from tests.examples import examples
 
 Row = tuple[int, ...]
@@ -27,7 +31,35 @@ class Apart:
         self.rows = MatchRows(width, self.dictionary)
         self.tables: dict[int, dict[Row, int]] = {}
         self.versions: dict[int, tuple[int, dict[Row, int]]] = {}
+        self.heard: dict[int, tuple[RowJournal, dict[Row, int]]] = {}  # by slot: what its journal says that there is
         self.now = 0
+
+    def listen(self, slot: int) -> None:
+        journal = RowJournal()
+        self.rows.listen(slot, journal)
+        self.heard[slot] = journal, dict(self.tables[slot])
+
+    def hear(self, lost: set[int]) -> None:
+        """Whoever listens has what there is, or is told that it has to look."""
+        for slot, (journal, known) in self.heard.items():
+            entries = journal.take()
+            assert (entries is None) == (slot in lost)
+            if entries is None:
+                known.clear()
+                known.update(self.tables[slot])
+                continue
+            for columns, had, has in entries:
+                rows = list(zip(*(column.tolist() for column in columns))) if columns else [()] * len(has)
+                assert len(set(rows)) == len(rows)
+                for row, before, tag in zip(rows, had.tolist(), has.tolist(), strict=True):
+                    # What is over need not be known any more.
+                    assert before == known.get(row, NEVER) or (before == NEVER and known[row] <= self.now)
+                    assert tag != before
+                    known[row] = tag
+            left = {row: tag for row, tag in known.items() if tag > self.now}
+            assert left == self.tables[slot]
+            known.clear()
+            known.update(left)
 
     def some(self, random: Random, count: int) -> list[tuple[int, Row, int]]:
         ids = range(len(self.dictionary))
@@ -94,18 +126,23 @@ def test_members_have_what_tables_apart_would_have(bits: int, width: int, seed: 
         patch.setattr(module, "INSTANTS", random.choice((0, 1, 4)))
         patch.setattr(module, "ALONE", random.choice((0, 3, 16)))
         for now in range(1, 9):
+            lost = set()
             for _ in range(random.randint(now == 1, 3)):
-                apart.tables[apart.rows.open()] = {}
+                apart.tables[slot := apart.rows.open()] = {}
+                if random.random() < 0.5:
+                    apart.listen(slot)
             if random.random() < 0.3 and len(apart.tables) > 1:
                 gone = random.sample(list(apart.tables), 1)
                 apart.rows.close(gone)
                 for slot in gone:
                     del apart.tables[slot]
                     apart.versions.pop(slot, None)
+                    apart.heard.pop(slot, None)
             if random.random() < 0.3:
                 cleared = random.sample(list(apart.tables), 1)
                 apart.rows.clear(cleared)
                 apart.tables[cleared[0]] = {}
+                lost |= {*cleared}
             if random.random() < 0.3:
                 apart.dictionary.encode([f"<urn:{now}-{n}>" for n in range(40)])
             apart.expire(now)
@@ -125,6 +162,9 @@ def test_members_have_what_tables_apart_would_have(bits: int, width: int, seed: 
                     for slot, rows in apart.tables.items()
                 }
                 apart.versions.clear()
+                lost |= {*apart.tables}
+            if random.random() < 0.7 or lost:
+                apart.hear(lost)
             for after in (now, now + 2):
                 apart.check(after)
 
@@ -135,3 +175,27 @@ def test_who_has_too_many_rows_is_found() -> None:
     apart.rows.add(np.array([one, other, other]), [np.array([1, 1, 2])], np.array([5, 5, 5]))
     assert apart.rows.largest(1) == [other]
     assert apart.rows.largest(2) == [] and apart.rows.total == 3
+
+
+def test_a_journal_that_is_longer_than_the_table_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_journal, "LEAST", 4)
+    apart, journal = Apart(1), RowJournal()
+    slot = apart.rows.open()
+    apart.rows.listen(slot, journal)
+    for tag in (5, 6):
+        apart.rows.add(slot, [np.arange(3)], np.full(3, tag))
+    assert journal.take() is None and journal.take() == [] and len(journal) == journal.nbytes == 0
+    apart.rows.add(slot, [np.arange(3)], np.full(3, 7))
+    assert len(journal) == 3
+    ((columns, had, has),) = journal.take()
+    assert (columns[0].tolist(), had.tolist(), has.tolist()) == ([0, 1, 2], [6, 6, 6], [7, 7, 7])
+
+
+def test_whoever_holds_no_journal_is_told_nothing() -> None:
+    apart, journal = Apart(1), RowJournal()
+    slot = apart.rows.open()
+    apart.rows.listen(slot, journal)
+    del journal
+    gc.collect()
+    apart.rows.add(np.array([slot]), [np.array([1])], np.array([5]))
+    assert apart.rows._journals == {}

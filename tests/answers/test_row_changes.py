@@ -140,7 +140,8 @@ def test_when_ids_change_their_meaning_it_begins_anew(seed: int) -> None:
 def test_graphs_that_have_names(seed: int) -> None:
     chance = Random(seed)
     scene = scene_of(chance)
-    twins = [Twin(scene.ask(body), body) for body in selects(chance, 3, GraphWriter)]
+    bodies = [*selects(chance, 3, GraphWriter), "SELECT * { GRAPH ?w { ?s <urn:p> ?o } }"]
+    twins = [Twin(scene.ask(body), body) for body in bodies]
     now = 0
     for _ in range(6):
         now += chance.randint(1, 3)
@@ -148,6 +149,21 @@ def test_graphs_that_have_names(seed: int) -> None:
         for twin in twins:
             twin.query.move(after=now - scene.ranges[""])
             twin.check()
+
+
+@pytest.mark.parametrize("pattern", ["?s <urn:p> ?o", "?s <urn:p> ?o . ?o <urn:p> ?s"])
+def test_when_nobody_knows_what_has_happened_it_begins_anew(pattern: str) -> None:
+    body = f"SELECT ?s {{ {pattern} }}"
+    stage = Stage([(body, 9)])
+    twin = Twin(stage.queries[0][-1], body)
+    for now in range(1, 20):
+        stage.move(now, [(f"<urn:{now % 5}>", "<urn:p>", f"<urn:{now % 3}>") for now in (now, 2 * now, 3 * now)])
+        if now % 5 == 3:
+            stage.facts.moving.forget()
+            twin.forget()
+        twin.query.move(after=now - 9)
+        twin.check()
+    assert twin.told == 14
 
 
 @settings(max_examples=examples(80), deadline=None)

@@ -1,6 +1,9 @@
 """Maintained rows: what a body says, told as what has come and what has gone since it was asked last.
 
 - `row_changes`  what an operator tells of its rows, as bags
+- `scans`        matches, as their tables note what becomes of them
+- `row_calendar`   when they end
+- `row_by_row`   operators of which each row is made of one
 - `comparison`   an operator whose whole is compared with its last whole
 - `body`         the operators of one body, and when they begin anew
 """

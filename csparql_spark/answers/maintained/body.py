@@ -12,28 +12,18 @@ renumbered tells it (`restart`). Where what is held becomes too much it is given
 
 from __future__ import annotations
 
-from typing import Protocol
-
+from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
 from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.maintained.comparison import ComparedOperator
+from csparql_spark.answers.maintained.row_by_row import ChangeOperator, FixedOperator, RowwiseOperator, UnionOperator
 from csparql_spark.answers.maintained.row_changes import RowChanges
+from csparql_spark.answers.maintained.scans import Lost, ScanOperator
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.tables import Table
 from csparql_spark.kernel.limits import TooMuchAtOnce
 
 SHARE = 4  # the part of what a query may have that is held for its changes, at most
-
-
-class ChangeOperator(Protocol):
-    """An operator that knows what it said last."""
-
-    def start(self) -> Table: ...  # all its rows; it begins to remember here
-
-    def changes(self) -> RowChanges: ...  # what has become of these since
-
-    @property
-    def nbytes(self) -> int: ...  # what it and those below it hold
 
 
 class MaintainedBody:
@@ -65,6 +55,9 @@ class MaintainedBody:
                 self._start()
             else:
                 found = self._changes(before == version)
+        except Lost:
+            self._start()
+            found = None
         except TooMuchAtOnce:
             self._give_up()
             return None
@@ -76,7 +69,7 @@ class MaintainedBody:
         return found
 
     def _start(self) -> None:
-        self._root = ComparedOperator(self._evaluation, self._operator)
+        self._root = following(self._evaluation, self._operator)
         whole = self._root.start()
         self._none, self.length = whole.take(slice(0)), whole.length
 
@@ -91,3 +84,19 @@ class MaintainedBody:
     def _give_up(self) -> None:
         self.restart()
         self._given_up = True
+
+
+def following(evaluation: Evaluation, operator: Operator) -> ChangeOperator:
+    """An operator that tells the changes of this one."""
+    match operator:
+        case algebra.Unit() | algebra.Data():
+            return FixedOperator(evaluation, operator)
+        case algebra.Scan():
+            return ScanOperator(evaluation, operator)
+        case algebra.Union():
+            return UnionOperator([following(evaluation, part) for part in operator.parts])
+        case algebra.Filter() | algebra.Extend() | algebra.GraphBlock() | algebra.OrderBy():
+            return RowwiseOperator(evaluation, operator, following(evaluation, operator.inner))
+        case algebra.Project() if not operator.distinct:
+            return RowwiseOperator(evaluation, operator, following(evaluation, operator.inner))
+    return ComparedOperator(evaluation, operator)
