@@ -4,8 +4,8 @@ Arrow takes tens of microseconds to write a batch, however small it is, and a th
 instant. What it writes for tables of the same variables differs in a few numbers only, before the columns themselves:
 how long these are, and where. So for each tuple of variables Arrow writes one table, and the others are made from it.
 
-    terms = TermTexts.of(["<urn:a>", "<urn:b>"])
-    written(arrow_bytes, ("s", "o"), terms, Cells.of([(0, 0), (1, -1)]))  # rows <urn:a> <urn:b>, and <urn:a> without ?o
+    body = body_of_lists(["<urn:a>", "<urn:b>"], [(0, 0), (1, -1)])
+    written(arrow_bytes, ("s", "o"), 2, body)       # rows <urn:a> <urn:b>, and <urn:a> without ?o
 
 Invariant: the bytes are those that `arrow_bytes` gives for the same table. Where what Arrow writes does not look as
 expected (another version of it), nothing is made here: None.
@@ -19,49 +19,13 @@ from functools import lru_cache
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-import pyarrow as pa
+from csparql_spark.kernel.texts import TableBody
 
 Write = Callable[[tuple[str, ...], Sequence[str], Sequence[Sequence[int]]], bytes]
 
 # Where Arrow has the numbers that differ: in a message's head, for columns as `bindings` has them.
 BODY, BUFFERS, TERMS, CELLS, HEAD = 40, 248, 416, 448, 464
 _BUFFERS, _NUMBER, _PAIR = struct.Struct("<12q"), struct.Struct("<q"), struct.Struct("<2i")
-
-
-class TermTexts(NamedTuple):
-    """Texts one after the other, and where each begins and the last ends, as Arrow has them."""
-
-    terms: int
-    offsets: bytes
-    text: bytes | memoryview
-
-    @classmethod
-    def of(cls, terms: Sequence[str]) -> TermTexts:
-        texts = [term.encode() for term in terms]
-        offsets = struct.pack(f"<{len(texts) + 1}i", *accumulate(map(len, texts), initial=0))
-        return cls(len(texts), offsets, b"".join(texts))
-
-    @classmethod
-    def of_array(cls, array: pa.StringArray) -> TermTexts | None:
-        """Those of an array; None if it is a part of another one."""
-        _, offsets, text = array.buffers()
-        if array.offset or offsets is None:
-            return None
-        ends = memoryview(offsets).cast("i")
-        count = len(array)
-        return cls(count, ends[: count + 1].tobytes(), memoryview(text or b"")[: ends[count]])
-
-
-class Cells(NamedTuple):
-    """The places of terms in the rows of a table, column by column."""
-
-    rows: int
-    places: bytes
-
-    @classmethod
-    def of(cls, columns: Sequence[Sequence[int]]) -> Cells:
-        rows = len(columns[0])
-        return cls(rows, struct.pack(f"<{rows * len(columns)}i", *chain.from_iterable(columns)))
 
 
 class BatchForm(NamedTuple):
@@ -71,10 +35,23 @@ class BatchForm(NamedTuple):
     names: bytes
 
 
-def written(arrow_bytes: Write, variables: tuple[str, ...], texts: TermTexts, cells: Cells) -> bytes | None:
-    """A table: the texts of its terms, and its cells, which are places among them. There are terms and rows."""
+def body_of_lists(terms: Sequence[str], columns: Sequence[Sequence[int]]) -> TableBody:
+    """The body of a table of few cells: all its terms in their order, and their places in its rows."""
+    texts = [term.encode() for term in terms]
+    cells = struct.pack(f"<{len(columns) * len(columns[0])}i", *chain.from_iterable(columns))
+    parts = (
+        struct.pack(f"<{len(texts) + 1}i", *accumulate(map(len, texts), initial=0)),
+        b"".join(texts),
+        _PAIR.pack(0, len(cells) // 4),
+        cells,
+    )
+    return TableBody(len(texts), len(parts[1]), b"".join(part + bytes(-len(part) & 7) for part in parts))
+
+
+def written(arrow_bytes: Write, variables: tuple[str, ...], rows: int, body: TableBody) -> bytes | None:
+    """A table of so many rows. There are terms and rows."""
     form = _form(arrow_bytes, variables)
-    return None if form is None else _filled(form, texts, cells)
+    return None if form is None else _filled(form, rows * len(variables), rows, body)
 
 
 @lru_cache(256)
@@ -88,37 +65,24 @@ def _form(arrow_bytes: Write, variables: tuple[str, ...]) -> BatchForm | None:
     names = len(arrow) - HEAD - 8 - (8 + 8 + 8) - (8 + _padded(4 * len(variables)))
     form = BatchForm(arrow[:HEAD], arrow[HEAD : HEAD + names])
     alike = names > 0 and all(
-        _filled(form, TermTexts.of(terms), Cells.of(columns)) == arrow_bytes(variables, terms, columns)
+        _filled(form, len(columns) * len(columns[0]), len(columns[0]), body_of_lists(terms, columns))
+        == arrow_bytes(variables, terms, columns)
         for terms, columns in (one, other)
     )
     return form if alike else None
 
 
-def _filled(form: BatchForm, texts: TermTexts, cells: Cells) -> bytes:
+def _filled(form: BatchForm, cells: int, rows: int, body: TableBody) -> bytes:
     begin = len(form.names) + 16  # of the terms' offsets
-    offsets, length, places = len(texts.offsets), len(texts.text), len(cells.places)
+    offsets, length, places = 4 * (body.terms + 1), body.text, 4 * cells
     data = begin + _padded(offsets)
     last = data + _padded(length)  # of the list of cells
     head = bytearray(form.head)
     _NUMBER.pack_into(head, BODY, last + 8 + _padded(places))
     _BUFFERS.pack_into(head, BUFFERS, begin, offsets, data, length, last, 0, last, 8, last + 8, 0, last + 8, places)
-    _NUMBER.pack_into(head, TERMS, texts.terms)
-    _NUMBER.pack_into(head, CELLS, places // 4)
-    return b"".join(
-        (
-            head,
-            form.names,
-            _NUMBER.pack(cells.rows),
-            _PAIR.pack(0, texts.terms),
-            texts.offsets,
-            bytes(-offsets & 7),
-            texts.text,
-            bytes(-length & 7),
-            _PAIR.pack(0, places // 4),
-            cells.places,
-            bytes(-places & 7),
-        )
-    )
+    _NUMBER.pack_into(head, TERMS, body.terms)
+    _NUMBER.pack_into(head, CELLS, cells)
+    return b"".join((head, form.names, _NUMBER.pack(rows), _PAIR.pack(0, body.terms), body.bytes))
 
 
 def _padded(length: int) -> int:

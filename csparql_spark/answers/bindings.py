@@ -28,7 +28,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from csparql_spark.answers import batch_bytes
-from csparql_spark.answers.batch_bytes import Cells, TermTexts
+from csparql_spark.answers.batch_bytes import body_of_lists
+from csparql_spark.kernel.table import body_of, parted
+from csparql_spark.kernel.texts import TableBody
 
 ResultKind = Literal["bindings", "boolean", "graph"]
 Column: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str | None]
@@ -124,22 +126,20 @@ class Bindings:
         """The table as Arrow writes it, without the schema, which is always the same."""
         if not self.length:
             return _nothing(self.variables)
-        if self._lists is not None and self._lists[0]:
-            lists, columns = self._lists
-            batch = batch_bytes.written(_batch, self.variables, TermTexts.of(lists), Cells.of(columns))
+        body = self._body
+        if body is not None and body.terms:
+            batch = batch_bytes.written(_batch, self.variables, self.length, body)
             if batch is not None:
                 return batch
-        if self._made_of is not None:
-            terms, cells = _used(*self._made_of)
-            texts = TermTexts.of_array(terms)
-            if len(terms) and texts is not None:
-                batch = batch_bytes.written(_batch, self.variables, texts, Cells(self.length, cells.tobytes()))
-                if batch is not None:
-                    return batch
-        else:
-            terms, ids = self.encoded()
-            cells = np.concatenate(ids) if ids else np.empty(0, np.int32)
-        return _batch_of(self.variables, self.length, terms, cells)
+        terms, ids = self.encoded()
+        return _batch_of(self.variables, self.length, terms, np.concatenate(ids) if ids else np.empty(0, np.int32))
+
+    @cached_property
+    def _body(self) -> TableBody | None:
+        """The terms that are named in it, and its cells; None for a table that was given as columns of texts."""
+        if self._lists is not None:
+            return body_of_lists(*self._lists)
+        return None if self._made_of is None else body_of(*self._made_of)
 
     def __len__(self) -> int:
         return self.length
@@ -173,12 +173,10 @@ class Bindings:
         """The distinct terms in the order of their text, and per column the ids (-1: unbound)."""
         if not self.variables:
             return pa.array([], pa.string()), []
-        if self._made_of is not None:
-            terms, cells = _used(*self._made_of)
-            return terms, [cells[i * self.length : (i + 1) * self.length] for i in range(len(self.variables))]
-        if self._lists is not None:
-            few, columns = self._lists
-            return pa.array(few, pa.string()), [np.array(column, np.int32) for column in columns]
+        body = self._body
+        if body is not None:
+            terms, ids = parted(body, len(self.variables) * self.length)
+            return terms, [ids[i * self.length : (i + 1) * self.length] for i in range(len(self.variables))]
         terms, ids = _in_order(pa.concat_arrays(self.columns).dictionary_encode())
         return terms, [ids[i * self.length : (i + 1) * self.length] for i in range(len(self.variables))]
 
@@ -335,21 +333,6 @@ def _in_order(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, np.ndarray]:
     rank = np.full(len(order) + 1, -1, dtype=np.int32)  # the last is that of what is unbound
     rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
     return encoded.dictionary.take(order), rank[pc.fill_null(encoded.indices, -1).to_numpy()]
-
-
-def _used(terms: pa.StringArray, columns: Sequence[np.ndarray]) -> tuple[pa.StringArray, np.ndarray]:
-    """The terms that ids stand for, in their order, and the ids of the cells among these, column by column."""
-    cells = np.concatenate(columns, dtype=np.int32, casting="same_kind")
-    used = np.zeros(len(terms) + 1, dtype=bool)  # the last is of what is unbound
-    used[cells] = True
-    used[-1] = False
-    places = np.flatnonzero(used)
-    if len(places) == len(terms):
-        return terms, cells
-    numbers = np.empty(len(used), dtype=np.int32)
-    numbers[places] = np.arange(len(places), dtype=np.int32)
-    numbers[-1] = -1
-    return terms.take(pa.array(places)), numbers[cells]
 
 
 def _taken(terms: pa.StringArray, ids: np.ndarray) -> pa.StringArray:

@@ -17,6 +17,7 @@ terms to others.)
 - `lines`      lines of N-Triples and N-Quads become columns of ids
 - `terms`      terms have ids, and ids terms
 - `spellings`  terms as JSON and CSV spell them
+- `table`      the body of a table, as it is stored
 - `row_text`   the rows of a table, as text
 - `texts`      texts as bytes and offsets, as functions about text give them back, and what is around cells
 - `compiled`, `twin`   both of them, module by module

@@ -49,6 +49,16 @@ class RowFrame(NamedTuple):
     skips: bool
 
 
+class TableBody(NamedTuple):
+    """What Arrow has of a table's two lists, one after the other: `terms` offsets and one more (int32), and a text of
+    `text` bytes; the first and the last place of the only list of cells, and the cells, column by column (int32). Each
+    part is filled up to a multiple of eight bytes."""
+
+    terms: int
+    text: int
+    bytes: bytes
+
+
 class Spelled(NamedTuple):
     """A text for each of some terms, and the places (int64) of those that are left to whoever asked, and are empty."""
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csparql_spark.answers import batch_bytes
-from csparql_spark.answers.batch_bytes import Cells, TermTexts, written
+from csparql_spark.answers.batch_bytes import body_of_lists, written
 from csparql_spark.answers.bindings import Bindings, Result, _batch
 
 names = st.lists(st.text("abcdé", min_size=1, max_size=9), min_size=1, max_size=4, unique=True).map(tuple)
@@ -36,7 +36,8 @@ def test_as_arrow_writes_them(table) -> None:
         variables, pa.array(terms, pa.string()), [np.array(one, np.int32) for one in columns], in_order=True
     )
     if terms:
-        assert written(_batch, variables, TermTexts.of(terms), Cells.of(columns)) == _batch(variables, terms, columns)
+        body = body_of_lists(terms, columns)
+        assert written(_batch, variables, len(columns[0]), body) == _batch(variables, terms, columns)
     payload = Result.from_table(bindings).to_bytes()
     assert payload == Result.from_table(arrays).to_bytes()
     assert Result.from_bytes(payload).table == bindings == arrays
@@ -65,7 +66,7 @@ def test_where_arrow_writes_something_else_nothing_is_made() -> None:
     def other(*table) -> bytes:
         return b"!" + _batch(*table)
 
-    assert written(other, ("s",), TermTexts.of(["<urn:a>"]), Cells.of([[0]])) is None
+    assert written(other, ("s",), 1, body_of_lists(["<urn:a>"], [[0]])) is None
     with mock.patch.object(batch_bytes, "written", return_value=None):
         few = Result.from_table(Bindings.from_lists(("s",), ["<urn:a>"], [[0, -1]])).to_bytes()
     assert few == Result.bindings(("s",), [["<urn:a>", None]]).to_bytes()

@@ -54,6 +54,9 @@ PyObject *texts(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 /* spellings.c */
 PyObject *spell(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
+/* table.c */
+PyObject *table_body(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
 /* row_text.c */
 PyObject *row_text(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
