@@ -31,7 +31,7 @@ from csparql_spark.rdf.dictionary import TermDictionary
 
 FEW = 64  # groups that are told one by one
 # A decimal of less is so near to its double that the next whole number of millionths is what was meant.
-_EXACT = float(1 << 51) / 10**PLACES
+EXACT = float(1 << 51) / 10**PLACES
 TermColumn = list[str | None]
 
 
@@ -76,10 +76,10 @@ class Plains:
 
     def exact_decimals(self) -> np.ndarray | bool:
         """In which groups the double of each decimal tells how many millionths it is."""
-        if max(self.numbers.max(), -self.numbers.min()) < _EXACT:
+        if max(self.numbers.max(), -self.numbers.min()) < EXACT:
             return True
         least, most = self.extremes
-        return (self.group_kinds[1] != DECIMAL) | (np.maximum(most, -least) < _EXACT)
+        return (self.group_kinds[1] != DECIMAL) | (np.maximum(most, -least) < EXACT)
 
     def rows(self, groups: np.ndarray, kind: int | None = None) -> np.ndarray | slice:
         """The rows of the groups of a mask, of one kind."""
@@ -102,12 +102,12 @@ class Grouping:
         else:
             groups, columns = np.zeros(table.length, dtype=np.int64), {}
         values = cache(lambda expression, distinct: self._values(expression, distinct, table, groups, size))
-        plains = cache(self._plains)
+        plains = cache(self.plains)
         for aggregate in aggregates:
             columns[aggregate.name] = (
-                self._counts(np.bincount(groups, minlength=size))
+                self.counts(np.bincount(groups, minlength=size))
                 if aggregate.expression is None
-                else self._aggregated(aggregate, values(aggregate.expression, aggregate.distinct), plains)
+                else self.aggregated(aggregate, values(aggregate.expression, aggregate.distinct), plains)
             )
         return Table(columns, size, None)
 
@@ -123,22 +123,26 @@ class Grouping:
             ids, groups = ids[firsts], groups[firsts]
         return Values(ids, groups, failed)
 
-    def _plains(self, values: Values) -> Plains:
-        return Plains(values, *self._computing.plain.of(values.ids))
+    def plain(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of these are plain numbers, and which ones."""
+        return self._computing.plain.of(ids)
 
-    def _aggregated(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> np.ndarray:
+    def plains(self, values: Values) -> Plains:
+        return Plains(values, *self.plain(values.ids))
+
+    def aggregated(self, aggregate: Aggregate, values: Values, plains: Callable[[Values], Plains]) -> np.ndarray:
         if aggregate.function == "count":
-            return self._counts(values.counts)
+            return self.counts(values.counts)
         terms = self._results(aggregate, values, plains)
-        return self._encoded([None if wrong else term for term, wrong in zip(terms, values.failed.tolist())])
+        return self.encoded([None if wrong else term for term, wrong in zip(terms, values.failed.tolist())])
 
-    def _counts(self, counts: np.ndarray) -> np.ndarray:
+    def counts(self, counts: np.ndarray) -> np.ndarray:
         if len(counts) <= FEW:
             return self._dictionary.encode([integer_term(count) for count in counts.tolist()])
         distinct, inverse = np.unique(counts, return_inverse=True)
         return self._dictionary.encode([integer_term(count) for count in distinct.tolist()])[inverse]
 
-    def _encoded(self, terms: TermColumn) -> np.ndarray:
+    def encoded(self, terms: TermColumn) -> np.ndarray:
         result = np.full(len(terms), UNBOUND)
         result[[term is not None for term in terms]] = self._dictionary.encode(
             [term for term in terms if term is not None]
@@ -180,8 +184,7 @@ class Grouping:
             sums = DoubleSums(values.size)
             sums.add(values.groups[rows], found.numbers[rows])
             for group, sum_, count in zip(doubles.tolist(), sums.of(doubles).tolist(), values.counts[doubles].tolist()):
-                total = Number("double", sum_)
-                results[group] = number_term(average(total, count) if function == "avg" else total)
+                results[group] = double_result(function, sum_, count)
         exact = plain & ~double
         groups = np.flatnonzero(exact)
         if not len(groups):
@@ -193,14 +196,7 @@ class Grouping:
             _whole(found, exact, INTEGER, 1).exact(groups),
             _whole(found, exact, DECIMAL, 10**PLACES).exact(groups),
         ):
-            if function == "avg":
-                results[group] = decimal_term(
-                    _divided((unit * 10**PLACES + part) * 10 ** (MEAN_PLACES - PLACES), count), MEAN_PLACES
-                )
-            elif decimal:
-                results[group] = decimal_term(unit * 10**PLACES + part, PLACES)
-            else:
-                results[group] = integer_term(unit)
+            results[group] = exact_result(function, count, unit, part if decimal else None)
 
     def _extremes(self, function: str, found: Plains, plain: np.ndarray, results: TermColumn) -> None:
         """Fill in the least or greatest of groups of plain numbers: of equal ones, that whose text comes first."""
@@ -213,6 +209,22 @@ class Grouping:
         first = ids[np.searchsorted(groups, wanted)]
         for group, term in zip(wanted.tolist(), self._dictionary.decode(first)):
             results[group] = term
+
+
+def double_result(function: str, total: float, count: int) -> str:
+    """The term of a sum of so many doubles, or of their mean."""
+    found = Number("double", total)
+    return number_term(average(found, count) if function == "avg" else found)
+
+
+def exact_result(function: str, count: int, whole: int, millionths: int | None) -> str:
+    """The same of integers and, unless there is None, decimals: what they add up to as whole numbers and millionths."""
+    if function == "avg":
+        units = whole * 10**PLACES + (millionths or 0)
+        return decimal_term(_divided(units * 10 ** (MEAN_PLACES - PLACES), count), MEAN_PLACES)
+    if millionths is None:
+        return integer_term(whole)
+    return decimal_term(whole * 10**PLACES + millionths, PLACES)
 
 
 def _whole(found: Plains, groups: np.ndarray, kind: int, scale: int) -> IntegerSums:

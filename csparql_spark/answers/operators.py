@@ -26,7 +26,7 @@ import numpy as np
 
 from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
-from csparql_spark.answers.computing import Computing, Expression, Test
+from csparql_spark.answers.computing import Columns, Computing, Expression, Test
 from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.graph_scan import GraphScan
 from csparql_spark.answers.grouping import Grouping
@@ -154,7 +154,7 @@ class Evaluation:
             case algebra.Filter():
                 return rows.take(self._passing(rows, operator.tests))
             case algebra.Extend():
-                return rows.extend(operator.name, self._computed(rows, operator.expression))
+                return rows.extend(operator.name, self.computed(operator.expression, rows.columns, rows.length))
             case algebra.Project():
                 rows = rows.project(operator.names)
                 return distinct(rows) if operator.distinct else rows
@@ -232,8 +232,9 @@ class Evaluation:
     def _passing(self, rows: Table, tests: tuple[Expression, ...]) -> np.ndarray:
         return reduce(np.logical_and, (self._computing.test(test, rows.columns, rows.length) for test in tests))
 
-    def _computed(self, rows: Table, expression: Expression) -> np.ndarray:
-        return self._computing.term(expression, rows.columns, rows.length)
+    def computed(self, expression: Expression, columns: Columns, length: int) -> np.ndarray:
+        """The ids of what an expression says in each of the rows."""
+        return self._computing.term(expression, columns, length)
 
     def _existing(self, operator: algebra.Exists, rows: Table, found: Table) -> Table:
         wanted = set(rows.columns).union(*(test.names for test in operator.tests))
@@ -256,7 +257,7 @@ class Evaluation:
     def _ordered(self, operator: algebra.OrderBy, rows: Table) -> Table:
         keys = []
         for expression, descending in operator.conditions:
-            ranks = ranks_by(order_text, self._dictionary, self._computed(rows, expression))
+            ranks = ranks_by(order_text, self._dictionary, self.computed(expression, rows.columns, rows.length))
             keys.append(-ranks if descending else ranks)
         keys += [ranks_by(None, self._dictionary, rows.column(name)) for name in operator.ties]
         return rows.take(np.lexsort(keys[::-1])) if keys else rows

@@ -9,6 +9,7 @@
     bag.add([a, b], -ones)                      # the same go: `went` has the numbers of those that are there no more
     bag.find([a, b])                            # -1 for those that were never there
     bag.columns(numbers), bag.counts, bag.nbytes    # the rows again; how often each is there; bytes
+    bag.often(numbers)                          # how often these are there
 
 A row that has gone keeps its number, and has it again when it comes back. Who finds that few of `len(bag)` are there
 begins another bag with these, as does who has the ids renumbered: `fresh.add([table[a], table[b]], counts)`. A count

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from csparql_spark.answers import shared_templates
 from csparql_spark.answers.incremental import Incremental, TooManyRows
 from csparql_spark.answers.limits import Limits
+from csparql_spark.answers.maintained import distinct_rows, groups, keyed_bag
 from csparql_spark.answers.tables import Table
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.chunk import Chunk
 from tests.examples import examples
 
-from .streams import Stage, Writer, integer, plan_of, stream, taken
+from .streams import XSD, Stage, Writer, integer, plan_of, stream, taken
 from .test_graph_blocks import NODES
 from .test_named_graphs import GRAPHS, GraphWriter, come, scene_of
 
@@ -75,7 +76,13 @@ def selects(random: Random, count: int, writer: type[Writer] = Writer) -> list[s
     return found
 
 
-@settings(max_examples=examples(300), deadline=None)
+@pytest.fixture(autouse=True, params=[0, 4096], ids=["what has gone is forgotten", "what has gone is held"])
+def spare(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (keyed_bag, distinct_rows, groups):
+        monkeypatch.setattr(module, "SPARE", request.param)
+
+
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 10**9))
 def test_changes_are_the_whole_now_minus_the_whole_before(seed: int) -> None:
     random = Random(seed)
@@ -90,7 +97,7 @@ def test_changes_are_the_whole_now_minus_the_whole_before(seed: int) -> None:
                     twin.check()
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.integers(0, 10**9))
 def test_what_is_entailed_and_what_is_taken_back(seed: int) -> None:
     random = Random(seed)
@@ -111,7 +118,7 @@ def test_what_is_entailed_and_what_is_taken_back(seed: int) -> None:
             check()
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 10**9))
 def test_when_ids_change_their_meaning_it_begins_anew(seed: int) -> None:
     random = Random(seed)
@@ -135,7 +142,7 @@ def test_when_ids_change_their_meaning_it_begins_anew(seed: int) -> None:
             twin.forget()
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_graphs_that_have_names(seed: int) -> None:
     chance = Random(seed)
@@ -166,7 +173,7 @@ def test_when_nobody_knows_what_has_happened_it_begins_anew(pattern: str) -> Non
     assert twin.told == 14
 
 
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_members_of_one_family(seed: int) -> None:
     """Those that ask the same of different things, some of whom ask for changes, and come and go."""
@@ -208,6 +215,41 @@ def test_members_of_one_family(seed: int) -> None:
             if twins and random.random() < 0.2:
                 gone = twins.pop(random.randrange(len(twins)))[0].query
                 stage.queries = [query for query in stage.queries if query[-1] is not gone]
+
+
+NUMBERS = (
+    *(integer(text) for text in (0, 1, "01", -7, 10**15 - 1, 10**20)),
+    *(f'"{text}"^^<{XSD}decimal>' for text in ("0.5", "0.50", "-0.000001", "2251799814.5", "999999999.999999")),
+    *(f'"{text}"^^<{XSD}double>' for text in ("0.1", "1e300", "-1e300", "1e-300", "-0.0", "INF", "-INF", "NaN")),
+    f'"1.5"^^<{XSD}float>',
+    '"text"',
+    "<urn:node>",
+)
+SETS = " ".join(
+    f"({name}({distinct} ?v) AS ?{name}{bool(distinct)})"
+    for name in ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
+    for distinct in ("", "DISTINCT")
+)
+
+
+@pytest.mark.parametrize("head, tail", [("?s", "GROUP BY ?s"), ("", ""), ("?s", "GROUP BY ?s HAVING(SUM(?v) > 0)")])
+@settings(max_examples=examples(50), deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_aggregates_of_all_kinds_of_numbers(head: str, tail: str, seed: int) -> None:
+    random = Random(seed)
+    numbers = random.sample(NUMBERS, random.randint(1, 6))
+    body = f"SELECT {head} (COUNT(*) AS ?n) (SUM(?v + 1) AS ?m) {SETS} {{ ?s <urn:p> ?v }} {tail}"
+    stage = Stage([(body, 4)])
+    twin = Twin(stage.queries[0][-1], body)
+    for now in range(1, 9):
+        triples = [(f"<urn:{random.randint(0, 2)}>", "<urn:p>", random.choice(numbers)) for _ in range(4)]
+        stage.move(now, triples)
+        if random.random() < 0.3:
+            ids = stage.content.dictionary.encode(random.choice(triples))
+            stage.facts.remove(*(ids[place : place + 1] for place in range(3)))
+        twin.query.move(after=now - 4)
+        twin.check()
+    assert twin.told == 7
 
 
 def test_it_says_at_first_and_after_a_failure_that_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,8 @@ def test_bags_count_up_and_down(data: st.DataObject) -> None:
             assert {by_number[number] for number in came.tolist()} == after - before
             assert {by_number[number] for number in went.tolist()} == before - after
             assert len(bag) == len(numbers) and bag.counts.tolist() == [counts[row] for row in numbers]
+            some = np.arange(len(bag))[::-2]
+            assert bag.often(some).tolist() == bag.counts[some].tolist()
             said.append((came.tolist(), went.tolist()))
         assert said[0] == said[1]
     sought = data.draw(lists)

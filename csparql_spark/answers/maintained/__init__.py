@@ -4,6 +4,11 @@
 - `scans`        matches, as their tables note what becomes of them
 - `row_calendar`   when they end
 - `row_by_row`   operators of which each row is made of one
+- `keyed_bag`    rows that come and go, found by their keys
+- `distinct_rows`   DISTINCT
+- `groups`       GROUP BY
+- `group_values`   what an expression says in each group
+- `group_sums`   and its sums
 - `comparison`   an operator whose whole is compared with its last whole
 - `body`         the operators of one body, and when they begin anew
 """

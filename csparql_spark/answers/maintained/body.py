@@ -16,6 +16,8 @@ from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
 from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.maintained.comparison import ComparedOperator
+from csparql_spark.answers.maintained.distinct_rows import DistinctOperator
+from csparql_spark.answers.maintained.groups import GroupOperator
 from csparql_spark.answers.maintained.row_by_row import ChangeOperator, FixedOperator, RowwiseOperator, UnionOperator
 from csparql_spark.answers.maintained.row_changes import RowChanges
 from csparql_spark.answers.maintained.scans import Lost, ScanOperator
@@ -49,27 +51,28 @@ class MaintainedBody:
             return None
         before, self._version = self._version, None  # unknown, should the next steps fail
         self._evaluation.deadline = deadline
+        most = deadline.limits.bytes // SHARE
         try:
             if before is None or self._root is None:
                 found = None
-                self._start()
+                self._start(most)
             else:
                 found = self._changes(before == version)
         except Lost:
-            self._start()
+            self._start(most)
             found = None
         except TooMuchAtOnce:
             self._give_up()
             return None
         deadline.limits.check_rows(self.length)
         deadline.check()
-        if self.nbytes > deadline.limits.bytes // SHARE:
+        if self.nbytes > most:
             self._give_up()
         self._version = version
         return found
 
-    def _start(self) -> None:
-        self._root = following(self._evaluation, self._operator)
+    def _start(self, most: int) -> None:
+        self._root = following(self._evaluation, self._operator, most)
         whole = self._root.start()
         self._none, self.length = whole.take(slice(0)), whole.length
 
@@ -86,17 +89,25 @@ class MaintainedBody:
         self._given_up = True
 
 
-def following(evaluation: Evaluation, operator: Operator) -> ChangeOperator:
-    """An operator that tells the changes of this one."""
+def following(evaluation: Evaluation, operator: Operator, most: int) -> ChangeOperator:
+    """An operator that tells the changes of this one, and holds no table of more than `most` bytes."""
+
+    def inner(operator: Operator) -> ChangeOperator:
+        return following(evaluation, operator, most)
+
     match operator:
         case algebra.Unit() | algebra.Data():
             return FixedOperator(evaluation, operator)
         case algebra.Scan():
             return ScanOperator(evaluation, operator)
         case algebra.Union():
-            return UnionOperator([following(evaluation, part) for part in operator.parts])
+            return UnionOperator([inner(part) for part in operator.parts])
         case algebra.Filter() | algebra.Extend() | algebra.GraphBlock() | algebra.OrderBy():
-            return RowwiseOperator(evaluation, operator, following(evaluation, operator.inner))
-        case algebra.Project() if not operator.distinct:
-            return RowwiseOperator(evaluation, operator, following(evaluation, operator.inner))
+            return RowwiseOperator(evaluation, operator, inner(operator.inner))
+        case algebra.Project():
+            if operator.distinct:
+                return DistinctOperator(evaluation, operator, inner(operator.inner), most)
+            return RowwiseOperator(evaluation, operator, inner(operator.inner))
+        case algebra.GroupBy():
+            return GroupOperator(evaluation, operator, inner(operator.inner), most)
     return ComparedOperator(evaluation, operator)

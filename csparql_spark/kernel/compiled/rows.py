@@ -62,6 +62,9 @@ class RowBag:
     def counts(self) -> np.ndarray:
         return self._counts[: self._size].copy()  # what is held moves when it grows
 
+    def often(self, numbers: np.ndarray) -> np.ndarray:
+        return self._counts[: self._size].take(numbers)
+
     def add(self, columns: Sequence[np.ndarray], signs: np.ndarray | None = None) -> Three:
         given, rows = _given(columns), len(columns[0])
         often = _once if signs is None else times_of(signs)

@@ -84,6 +84,9 @@ class RowBag:
     def counts(self) -> np.ndarray:
         return self._often
 
+    def often(self, numbers: np.ndarray) -> np.ndarray:
+        return self._often[numbers]
+
     def add(self, columns: Sequence[np.ndarray], signs: np.ndarray | None = None) -> Three:
         size = len(columns[0])
         often = np.ones(size, np.int64) if signs is None else times_of(signs)

@@ -1,0 +1,107 @@
+"""Distinct rows: of a projection's rows each once, with the latest tag that it has.
+
+    distinct = DistinctOperator(evaluation, algebra.Project(..., distinct=True), inner, most)
+
+It counts how often each row is there. Where rows have tags, it is known how often each is there until when: only where
+a row goes that held longest, before its time, is it looked up which one holds longest now.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from csparql_spark.answers import algebra
+from csparql_spark.answers.maintained.keyed_bag import KeyedBag
+from csparql_spark.answers.maintained.row_by_row import ChangeOperator
+from csparql_spark.answers.maintained.row_changes import RowChanges, cells
+from csparql_spark.answers.operators import Evaluation
+from csparql_spark.answers.tables import Table, latest_of
+from csparql_spark.kernel.rows import RowBag
+from csparql_spark.kernel.sort import dense_ranks
+from csparql_spark.relations.tags import NEVER
+
+SPARE = 4096  # rows that may have gone beside as many as there are
+
+
+class DistinctOperator:
+    def __init__(self, evaluation: Evaluation, operator: algebra.Project, inner: ChangeOperator, most: int) -> None:
+        self._evaluation, self._names, self._inner, self._most = evaluation, list(operator.names), inner, most
+        self._begin(tagged=False)
+
+    def _begin(self, tagged: bool) -> None:
+        self._rows = RowBag(max(1, len(self._names)), self._most)
+        self._there = 0
+        self._until = KeyedBag(1, self._most) if tagged else None  # by the number of a row, its tags
+        self._latest = np.empty(0, dtype=np.int64)  # by the number of a row
+
+    def start(self) -> Table:
+        rows = self._inner.start().project(self._names)
+        self._begin(rows.tag is not None)
+        return self._taken(RowChanges(rows, rows.take(slice(0)))).come
+
+    def changes(self) -> RowChanges:
+        found = self._inner.changes()
+        self._evaluation.deadline.check()
+        return self._taken(RowChanges(found.come.project(self._names), found.gone.project(self._names)))
+
+    def _taken(self, found: RowChanges) -> RowChanges:
+        come, gone = found
+        signs = np.repeat(np.array([1, -1]), [come.length, gone.length])
+        columns = [np.concatenate(pair) for pair in zip(self._cells(come), self._cells(gone))]
+        numbers, came, went = self._rows.add(columns, signs)
+        self._there += len(came) - len(went)
+        if self._until is None:
+            changes = RowChanges(self._table(came), self._table(went))
+        else:
+            assert come.tag is not None and gone.tag is not None
+            changes = self._held(self._until, numbers, np.concatenate([come.tag, gone.tag]), signs)
+        if len(self._rows) > SPARE + 2 * self._there:
+            self._forget()
+        return changes
+
+    def _cells(self, rows: Table) -> list[np.ndarray]:
+        return cells(rows.untagged(), self._names)
+
+    def _table(self, numbers: np.ndarray, tag: np.ndarray | None = None) -> Table:
+        columns = self._rows.columns(numbers) if self._names else []
+        return Table(dict(zip(self._names, columns)), len(numbers), tag)
+
+    def _held(self, until: KeyedBag, numbers: np.ndarray, tags: np.ndarray, signs: np.ndarray) -> RowChanges:
+        """What becomes of these rows, which come and go until then."""
+        until.add(numbers, [tags], signs)
+        if len(self._rows) > len(self._latest):
+            more = np.full(len(self._rows) + len(self._rows) // 2, NEVER)
+            more[: len(self._latest)] = self._latest
+            self._latest = more
+        touched, places = dense_ranks(numbers)
+        had = self._latest[touched]
+        come = signs > 0
+        has = np.maximum(had, latest_of(places[come], tags[come], len(touched)))
+        went = latest_of(places[~come], tags[~come], len(touched))
+        there = self._rows.often(touched) > 0
+        has[~there] = NEVER
+        looked = np.flatnonzero(there & (went >= has))
+        if len(looked):
+            found, (held,), _ = until.of(touched[looked])
+            has[looked] = latest_of(found, held, len(looked))
+        self._latest[touched] = has
+        other = had != has
+        old, new = other & (had > NEVER), other & (has > NEVER)
+        return RowChanges(self._table(touched[new], has[new]), self._table(touched[old], had[old]))
+
+    def _forget(self) -> None:
+        """Go on without the rows that have gone."""
+        counts = self._rows.counts
+        there = np.flatnonzero(counts > 0)
+        columns = self._rows.columns(there)
+        self._rows = RowBag(max(1, len(self._names)), self._most)
+        if len(there):
+            self._rows.add(columns, counts[there])
+        if self._until is not None:
+            self._until.keep(there)
+            self._latest = self._latest[there]
+
+    @property
+    def nbytes(self) -> int:
+        held = 0 if self._until is None else self._until.nbytes
+        return self._inner.nbytes + self._rows.nbytes + held + self._latest.nbytes

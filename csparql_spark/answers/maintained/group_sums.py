@@ -1,0 +1,94 @@
+"""Group sums: the sums of what an expression says in each group, which values come to and are taken back from.
+
+    sums = GroupSums(grouping)
+    sums.add(groups, ids, signs)            # values come (1) and go (-1)
+    known, terms = sums.results("avg", groups)      # of which of these groups they know it, and what it is
+
+They are exact, so the order in which values come and go leaves no trace. They know nothing of groups in which there is
+another number than a plain one (see `plain_numbers`), of those in which there are doubles as well as others, and of
+those without a value: these have to be looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from csparql_spark.answers.grouping import EXACT, Grouping, TermColumn, double_result, exact_result
+from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, INTEGER, OTHER, PLACES
+from csparql_spark.kernel.group import DoubleSums, IntegerSums
+
+KINDS = 4
+
+
+class GroupSums:
+    def __init__(self, grouping: Grouping, most: int) -> None:
+        self._grouping = grouping
+        self._counts = np.zeros((0, KINDS), dtype=np.int64)  # by group and kind
+        self._whole, self._millionths = IntegerSums(0, most), IntegerSums(0, most)
+        self._doubles = DoubleSums(0, most)
+
+    @property
+    def nbytes(self) -> int:
+        return self._counts.nbytes + self._whole.nbytes + self._millionths.nbytes + self._doubles.nbytes
+
+    def reserve(self, size: int) -> None:
+        """Have room for so many groups."""
+        if size > len(self._counts):
+            more = np.zeros((size + size // 2, KINDS), dtype=np.int64)
+            more[: len(self._counts)] = self._counts
+            self._counts = more
+
+    def add(self, groups: np.ndarray, ids: np.ndarray, signs: np.ndarray) -> None:
+        kinds, numbers = self._grouping.plain(ids)
+        kinds = np.where((kinds == DECIMAL) & (np.abs(numbers) >= EXACT), OTHER, kinds)  # it is not known to the last
+        np.add.at(self._counts, (groups, kinds), signs)
+        for kind in (INTEGER, DECIMAL, DOUBLE):
+            rows = kinds == kind
+            if not rows.any():
+                continue
+            mine, values, often = groups[rows], numbers[rows], signs[rows]
+            if kind == DOUBLE:
+                self._doubles.add(mine, values, often)
+            elif kind == INTEGER:
+                self._whole.add(mine, values.astype(np.int64), often)
+            else:
+                self._millionths.add(mine, np.rint(values * 10**PLACES).astype(np.int64), often)
+
+    def results(self, function: str, groups: np.ndarray) -> tuple[np.ndarray, TermColumn]:
+        counts = self._counts[groups]
+        total = counts.sum(axis=1)
+        doubles = (counts[:, DOUBLE] == total) & (total > 0)
+        exact = (counts[:, DOUBLE] == 0) & (counts[:, OTHER] == 0) & (total > 0)
+        terms: TermColumn = [None] * len(groups)
+        places = np.flatnonzero(doubles)
+        if len(places):
+            for place, sum_, count in zip(
+                places.tolist(), self._doubles.of(groups[places]).tolist(), total[places].tolist(), strict=True
+            ):
+                terms[place] = double_result(function, sum_, count)
+        places = np.flatnonzero(exact)
+        decimals = counts[places, DECIMAL] > 0
+        for place, count, whole, part, decimal in zip(
+            places.tolist(),
+            total[places].tolist(),
+            _exact(self._whole, groups[places]),
+            _exact(self._millionths, groups[places]),
+            decimals.tolist(),
+            strict=True,
+        ):
+            terms[place] = exact_result(function, count, whole, part if decimal else None)
+        return doubles | exact, terms
+
+    def keep(self, groups: np.ndarray) -> None:
+        """The only groups that there are; the first of them is 0 from now on, …"""
+        self._counts = self._counts[groups]
+        self._whole = self._whole.kept(groups[groups < len(self._whole)])
+        self._millionths = self._millionths.kept(groups[groups < len(self._millionths)])
+        self._doubles = self._doubles.kept(groups[groups < len(self._doubles)])
+
+
+def _exact(sums: IntegerSums, groups: np.ndarray) -> list[int]:
+    """Also of groups that nothing was ever added to."""
+    known = groups < len(sums)
+    found = iter(sums.exact(groups[known]))
+    return [next(found) if there else 0 for there in known.tolist()]
