@@ -8,13 +8,13 @@ From the top:
     asking                            what a query sees, asked once; why; what is missing; replays
     engine                            groups of queries, walked instant by instant
     schedule                          when instants are due, and whom an entry concerns
+    store                             what is known of queries, and their answers
     answers
     entailment
     relations
     windows                           which elements a window holds, and at which instants
     language
     rdf
-    store                             what is known of queries, and their answers
     log                               entries in one total order
     disk                              knows no other room
     kernel                            loops over columns; it knows no other room either
@@ -41,13 +41,13 @@ ROOMS = [
     "asking",
     "engine",
     "schedule",
+    "store",
     "answers",
     "entailment",
     "relations",
     "windows",
     "language",
     "rdf",
-    "store",
     "log",
     "disk",
     "kernel",

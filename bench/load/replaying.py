@@ -28,8 +28,8 @@ from csparql_spark.engine.messages import Message, QueryFailure
 from csparql_spark.log import Entry, Log
 from csparql_spark.schedule.routing import Router, Row
 from csparql_spark.server.subscribers.instants import envelope, windows_of
-from csparql_spark.store import QueryRecord
-from csparql_spark.store.answers import StoredAnswer
+from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
+from csparql_spark.store.chains import ChainReader
 
 PIECE_MS = 5000  # of the log, fed at once
 PIECE_ENTRIES = 20_000
@@ -79,6 +79,8 @@ class Share:
         self._database = Database(DataDirectory(data).database)
         self._until, self._heard, self._mine = until, heard, mine
         self._queries: dict[int, QueryRecord] = {}  # of my groups
+        self._store = AnswerStore(self._database, DataDirectory(data).bell("answers"))
+        self._readers: dict[int, ChainReader] = {}
         self._counted: dict[int, int] = {}  # of each, the answers that are stored and in the replay
         self._found = Found()
         self._failures = {
@@ -132,19 +134,23 @@ class Share:
             return
         self._found.answers += 1
         self._found.rows += told.rows
-        stored = self._database.connection.execute(
-            "SELECT payload FROM answers WHERE query = ? AND instant = ? AND part = ?", told[:3]
-        ).fetchall()
+        stored = [one.payload for one in self._reader(told.query).at(told.instant) if one.part == told.part]
         if not stored and told.instant <= self._until:
             self._break(f"{query.name} at {told.instant}: the answer is missing")
         if stored:
             self._counted[told.query] = self._counted.get(told.query, 0) + 1
-        if stored and stored[0][0] != told.payload:
+        if stored and stored[0] != told.payload:
             self._break(f"{query.name} at {told.instant}: the answer is another one in a replay")
         if query.name in self._heard and told.part == 0:
             windows = windows_of(query, told.instant)
             answer = StoredAnswer(told.query, told.instant, told.part, told.rows, told.payload)
             self._found.spelled[query.name, told.instant] = digest(envelope(query.name, [answer], windows))
+
+    def _reader(self, query: int) -> ChainReader:
+        """Goes on from the answer before, as the replay does."""
+        if query not in self._readers:
+            self._readers[query] = self._store.reader(query)
+        return self._readers[query]
 
     def _left_over(self, id: int, query: QueryRecord) -> None:
         (count,) = self._database.connection.execute("SELECT count(*) FROM answers WHERE query = ?", (id,)).fetchone()

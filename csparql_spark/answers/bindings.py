@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate
+from operator import lt
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -247,6 +248,15 @@ class Result:
         some = Result.from_table(self.solutions.take(rows))
         return some if self.until is None else some.holding(self.until[rows])
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes, about: as many as `to_bytes` tells, without what says what they are."""
+        lasting = 0 if self.until is None else self.until.nbytes
+        if self.table is None:
+            return lasting + len(self.ntriples or b"")
+        terms, ids = self.table.encoded()
+        return lasting + terms.nbytes + sum(column.nbytes for column in ids)
+
     def __len__(self) -> int:
         """How many rows, or triples; a boolean counts one."""
         if self.table is not None:
@@ -255,6 +265,21 @@ class Result:
 
     def __bool__(self) -> bool:
         raise TypeError("an answer has no truth value: look at .truth or len()")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the rows are in the order of their terms, of equal ones those first that hold longest, and triples in
+        that of their lines, each once: so are all answers that have no order of their own."""
+        if self.table is None:
+            lines = (self.ntriples or b"").splitlines(keepends=True)
+            return all(map(lt, lines, lines[1:]))
+        columns = self.table.encoded()[1] + ([] if self.until is None else [~self.until])
+        tied = np.ones(max(0, len(self) - 1), dtype=bool)  # all columns up to here are as in the row before
+        for column in columns:
+            if (column[1:] < column[:-1])[tied].any():
+                return False
+            tied &= column[1:] == column[:-1]
+        return True
 
     def to_bytes(self) -> bytes:
         """The answer as bytes, the same for the same answer."""

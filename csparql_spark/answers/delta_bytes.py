@@ -55,6 +55,25 @@ def to_bytes(delta: Delta) -> bytes:
     return b"".join((_headed(_TABLE | flags | _TOLD), *_rows(delta, tables)))
 
 
+def unchanged(answer: Result, *, listed: bool = False) -> bytes:
+    """That nothing has changed since an answer: the bytes of `delta_of(answer, answer)`."""
+    if answer.kind != "bindings":
+        return _headed(_TRUTH if answer.kind == "boolean" else _GRAPH)
+    return _headed(_TABLE | _TIMED * (answer.until is not None) | _LISTED * listed)
+
+
+def changed_rows(payload: bytes) -> int:
+    """How many rows a change tells of, read from its head. Raises `CorruptAnswer` where that is none."""
+    if payload[:2] != _MARK or len(payload) < 3:
+        raise CorruptAnswer(f"The {len(payload)} bytes are not a change of this version.")
+    kind = payload[2] & 3
+    if not payload[2] & _TOLD:
+        return 0
+    if kind == _TABLE and len(payload) >= 3 + _HEAD.size:
+        return sum(_HEAD.unpack_from(payload, 3)[:3])
+    return payload.count(b"\n", 7) if kind == _GRAPH else 1
+
+
 def from_bytes(payload: bytes | memoryview) -> Delta:
     """The change of `to_bytes`. Raises `CorruptAnswer` for anything else."""
     payload = bytes(payload)

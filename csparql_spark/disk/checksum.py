@@ -47,8 +47,24 @@ def payload_sum(payload: bytes | None) -> int:
     return (crc32(payload) << 32 | _second(payload, 1)) - _SIGNED
 
 
-def answer_sum(query: int, instant: int, part: int, rows: int, payload: bytes) -> int:
+class AnswerHead(NamedTuple):
+    """All that an answer says beside its payload. The last four are None in what was written before there were any."""
+
+    query: int
+    instant: int
+    part: int
+    rows: int
+    since: int | None = None
+    frame: int | None = None
+    weight: int | None = None
+    size: int | None = None
+
+
+def answer_sum(answer: AnswerHead, payload: bytes) -> int:
+    query, instant, part, rows, since, frame, weight, size = answer
     head = b"%d %d %d %d " % (query, instant, part, rows)
+    if frame is not None:
+        head += f"{since!r} {frame!r} {weight!r} {size!r} ".encode("utf-8", "surrogatepass")
     return (crc32(payload, crc32(head)) << 32 | _second(payload, adler32(head))) - _SIGNED
 
 

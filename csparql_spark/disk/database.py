@@ -34,7 +34,7 @@ from pathlib import Path
 from csparql_spark.disk.connection import connect
 from csparql_spark.disk.errors import DatabaseBusy, DatabaseFault, StoreError
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 # The conditions on `kind` are those of the index, without which the views would read every chunk there is.
 STREAMS = """
@@ -198,6 +198,11 @@ INSERT OR IGNORE INTO batch_ends
     "DROP TABLE positions",
 )
 
+# Answers are wholes, or what has changed since the one of the instant `since` (see `keyframes`). `frame`: the instant
+# of the keyframe that an answer is folded from, its own of a whole; `weight`: of the changes since that, with its own;
+# `size`: bytes of the payload before it is packed. All are NULL in what an older version wrote: these are wholes.
+CHAINS = tuple(f"ALTER TABLE answers ADD COLUMN {name} INTEGER" for name in ("since", "frame", "weight", "size"))
+
 # What version 1 wrote. Later versions are made of it by what has come `SINCE`, in a new file as in an old one.
 SCHEMA = """
 CREATE TABLE log (
@@ -245,6 +250,7 @@ SINCE = {
     3: (*INCARNATIONS, *CHECKSUMS),
     4: POSITIONS,
     5: (),  # the log has entries of the kind `fail`, which a program before cannot read
+    6: CHAINS,
 }
 
 CHECKED_BYTES = 64 << 20

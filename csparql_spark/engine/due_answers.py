@@ -154,7 +154,7 @@ class DueAnswers:
             due=self._entry_at if member.progress.event else instant,
         )
         member.told = instant
-        return InstantAnswer(member.id, instant, 0, rows, payload, since)
+        return InstantAnswer(member.id, instant, 0, rows, payload, since, member.query.listed)
 
     def _evaluation(self, member: Member, instant: int) -> DueEvaluation[MemberReply]:
         return DueEvaluation(

@@ -23,6 +23,7 @@ class InstantAnswer(NamedTuple):
     rows: int
     payload: bytes  # a `Result`; where it says what has changed since an instant, a `Delta`
     since: int | None = None
+    listed: bool = False  # whether the answers of the query are in an order of their own
 
 
 class QueryFailure(NamedTuple):

@@ -26,7 +26,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow.compute as pc
 
-from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.limits import size as in_words
 from csparql_spark.disk import StoreError
 from csparql_spark.log import Draft, Refused, contents
@@ -136,7 +135,7 @@ def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnsw
     for part in parts:
         if part.damage is not None:
             return _lost(part.damage, stream, instant)
-    lines = b"".join(Result.from_bytes(part.payload).ntriples or b"" for part in parts)
+    lines = b"".join(part.result.ntriples or b"" for part in parts)
     if not lines:
         return contents.draft_of(InstantPassed(instant), stream)
     chunk = chunk_of(query, instant, lines)

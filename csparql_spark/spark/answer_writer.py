@@ -17,40 +17,63 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.store import AnswerStore, StoredAnswer
+from csparql_spark.store.answer_batch import AnswerBatch
 
 SLICE_SECONDS = 0.02  # answers wait for others so long: a transaction has its price
 
 
 class AnswerWriter:
-    """It is sent to workers; what it writes to is opened there, once in each process."""
+    """It is sent to workers; what it writes to is opened there, once in each process. A group asks it which answers are
+    to be told as changes: that hangs on what is stored, and on what waits to be."""
 
     def __init__(self, data: str) -> None:
         self._data = data
+        self._waiting: AnswerBatch | None = None
+
+    def wants_change(self, query: int, instant: int, since: int, rows: int, changed: int) -> bool:
+        """Whether the answer of a query at an instant, of so many rows, is stored as a change of so many rows from that
+        of the instant `since`."""
+        waiting = _answers(self._data).batch() if self._waiting is None else self._waiting
+        return waiting.wants_change(query, instant, since, rows, changed)
 
     def through(self, messages: Iterable[Message]) -> Iterator[QueryFailure]:
         """Write what is told; the failures come through, too."""
-        waiting: list[StoredAnswer] = []
-        begun = 0.0
+        try:
+            yield from self._through(messages)
+        finally:
+            self._waiting = None
+
+    def _through(self, messages: Iterable[Message]) -> Iterator[QueryFailure]:
+        store = _answers(self._data)
+        self._waiting, begun = store.batch(), 0.0
         for message in messages:
             if not isinstance(message, InstantAnswer):
-                _answers(self._data).write(waiting, [message])
-                waiting = []
+                self._write(store, [message])
                 yield message
                 continue
             now = time.monotonic()
-            if not waiting:
+            if not self._waiting:
                 begun = now
-            waiting.append(StoredAnswer(*message[:5]))
+            self._waiting.add(_stored(message))
             if now - begun >= SLICE_SECONDS:
-                _answers(self._data).write(waiting)
-                waiting = []
-        if waiting:
-            _answers(self._data).write(waiting)
+                self._write(store)
+        if self._waiting:
+            self._write(store)
+
+    def _write(self, store: AnswerStore, failures: Sequence[QueryFailure] = ()) -> None:
+        assert self._waiting is not None  # somebody is going through messages
+        store.write(self._waiting, failures)
+        self._waiting = store.batch()
+
+
+def _stored(told: InstantAnswer) -> StoredAnswer:
+    query, instant, part, rows, payload, since, listed = told
+    return StoredAnswer(query, instant, part, rows, payload, since=since, listed=listed)
 
 
 @functools.cache

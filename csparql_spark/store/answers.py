@@ -5,52 +5,34 @@ crash changes nothing that a subscriber may already have seen. So does a failure
 also where such a batch would come to something else. `position` numbers answers in the order in which they
 were told; it only ever grows.
 
-    answers.write([StoredAnswer(query=17, instant=1700000000000, part=0, rows=2, payload=b"…")])
+    answers.write([StoredAnswer(query=17, instant=1700000000000, part=0, rows=2, content=b"…")])
     answers.after(query=17, instant=0, limit=10)
 
-Each carries a checksum, which is looked at when it is read. Of one that is damaged `damage` says so, and `payload` is
-empty: whoever gives it to somebody looks.
+What is stored is a whole answer, or what has changed since the one before it (see `keyframes`); what is read is whole,
+unless somebody asks for the `change`.
+
+Each carries a checksum, which is looked at when it is read. Of one that is damaged, or that is put together of such,
+`damage` says so, and `payload` is empty: whoever gives it to somebody looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from csparql_spark.disk.bell import Bell
-from csparql_spark.disk.checksum import answer_sum
-from csparql_spark.disk.damage import PAYLOAD, Damage, Damages, answer_damage
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
+from csparql_spark.store.answer_batch import AnswerBatch
+from csparql_spark.store.chains import AnswerRows, ChainReader
 from csparql_spark.store.measures import Cost, Measures
+from csparql_spark.store.newest_answers import NewestAnswers
 from csparql_spark.store.progress import advance
+from csparql_spark.store.stored_answers import StoredAnswer
 
-
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    query: int
-    instant: int
-    part: int
-    rows: int
-    payload: bytes
-    position: int = 0
-    damage: str | None = None
-
-
-# As it was written; what is damaged need not even be of these types.
-AnswerRow = tuple[int, int, int, int, bytes, int, int | None]
-_COLUMNS = "query, instant, part, rows, payload, position"
-WHOLE = f"{_COLUMNS}, checksum"
-
-
-def damage_of(row: AnswerRow) -> Damage | None:
-    """What is damaged of an answer that was read as `WHOLE`."""
-    query, instant, part, rows, payload, position, checksum = row
-    formed = all(type(number) is int for number in (query, instant, part, rows)) and isinstance(payload, bytes)
-    if formed and (checksum is None or checksum == answer_sum(query, instant, part, rows, payload)):
-        return None
-    return answer_damage(position, query, instant, PAYLOAD)
+if TYPE_CHECKING:
+    from csparql_spark.answers.delta import Delta
 
 
 class AnswerStore:
@@ -58,11 +40,11 @@ class AnswerStore:
         """Without measures what answers have cost is not written."""
         self._database, self._measures = database, measures
         self._bell = Bell(bell)
-        self._damages = Damages(database)
+        self._rows, self._newest = AnswerRows(database), NewestAnswers(database)
 
     def write(
         self,
-        answers: Iterable[StoredAnswer],
+        answers: AnswerBatch | Iterable[StoredAnswer],
         failures: Iterable[tuple[int, int, str]] = (),
         *,
         costs: Iterable[tuple[float, list[Cost]]] = (),
@@ -71,22 +53,34 @@ class AnswerStore:
         """Write all of them or none, durably, and ring. `failures`: (query, instant, reason) of queries that failed;
         `costs`: what answers have cost, and when that was measured, epoch ms; `end`: the place up to which the batch
         has answered everything. Nobody waits for the disk if there are neither answers nor failures."""
-        # Positions are given in this order: the instants of a query one after the other, the parts of one together.
-        answers = sorted(answers, key=lambda answer: (answer.instant, answer.query, answer.part))
-        failures = list(failures)
-        news = bool(answers or failures)
+        batch, failures = answers if isinstance(answers, AnswerBatch) else self._batch_of(answers), list(failures)
+        news = bool(batch or failures)
         try:
-            self._write(answers, failures, costs, end, durable=news)
+            self._write(batch, failures, costs, end, durable=news)
         except BaseException:
             if self._measures is not None:
                 self._measures.forgotten()
             raise
+        if batch:
+            batch.written()
+        if failures:
+            self._newest.forget({query for query, _, _ in failures})
         if news:
             self._bell.ring()
 
+    def _batch_of(self, answers: Iterable[StoredAnswer]) -> AnswerBatch:
+        batch = self.batch()
+        for answer in sorted(answers, key=lambda answer: (answer.instant, answer.query, answer.part)):
+            batch.add(answer)
+        return batch
+
+    def batch(self) -> AnswerBatch:
+        """Answers to be written together, prepared one by one."""
+        return AnswerBatch(self._newest)
+
     def _write(
         self,
-        answers: list[StoredAnswer],
+        batch: AnswerBatch,
         failures: list[tuple[int, int, str]],
         costs: Iterable[tuple[float, list[Cost]]],
         end: int | None,
@@ -94,26 +88,8 @@ class AnswerStore:
         durable: bool,
     ) -> None:
         with self._database.transaction(durable=durable) as connection:
-            # What is forgotten was told, too: an engine that starts from the log again may come to it again.
-            connection.executemany(
-                "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload, checksum) "
-                "SELECT ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE query = ? AND instant >= ?) "
-                "AND NOT EXISTS (SELECT 1 FROM failures WHERE query = ?)",
-                (
-                    (
-                        a.query,
-                        a.instant,
-                        a.part,
-                        a.rows,
-                        a.payload,
-                        answer_sum(a.query, a.instant, a.part, a.rows, a.payload),
-                        a.query,
-                        a.instant,
-                        a.query,
-                    )
-                    for a in answers
-                ),
-            )
+            if batch:
+                batch.write(connection)
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
             if end is not None:
                 advance(connection, batch_end=end)
@@ -123,29 +99,72 @@ class AnswerStore:
 
     def latest(self, query: int) -> list[StoredAnswer]:
         """All parts of the newest instant."""
-        return self._select(
+        found = self._rows.select(
             "WHERE query = ? AND instant = (SELECT max(instant) FROM answers WHERE query = ?) ORDER BY part",
             (query, query),
         )
+        return list(self.reader(query).wholes(found))
 
     def at(self, query: int, instant: int) -> list[StoredAnswer]:
-        return self._select("WHERE query = ? AND instant = ? ORDER BY part", (query, instant))
+        return self.reader(query).at(instant)
+
+    def each(self, query: int, instants: Iterable[int]) -> Iterator[list[StoredAnswer]]:
+        """The parts of the answers of these instants, which go up, as long as they are kept. What is held meanwhile is
+        one answer."""
+        reader = self.reader(query)
+        return (parts for instant in instants if (parts := reader.at(instant)))
+
+    def reader(self, query: int) -> ChainReader:
+        """Who reads several answers one after the other goes on from the last one."""
+        return ChainReader(self._rows, query)
 
     def after(self, query: int, instant: int, limit: int) -> list[StoredAnswer]:
         """The parts of the instants after `instant`, oldest first, at most `limit` parts."""
-        return self._select("WHERE query = ? AND instant > ? ORDER BY instant, part LIMIT ?", (query, instant, limit))
+        found = self._rows.select(
+            "WHERE query = ? AND instant > ? ORDER BY instant, part LIMIT ?", (query, instant, limit)
+        )
+        return list(self.reader(query).wholes(found))
+
+    def change(self, query: int, instant: int) -> tuple[int, Delta] | None:
+        """Since which instant an answer is stored as what has changed, and that; None if it is stored whole. What the
+        answers of a query have in common (`fleeting`) is not said there."""
+        found = self.reader(query).change(instant)
+        if found is None:
+            return None
+        from csparql_spark.answers.delta_bytes import from_bytes
+
+        since, payload = found
+        return since, from_bytes(payload)
 
     def size(self, query: int, instant: int | None) -> int:
-        """Bytes of all parts of an instant, or of the newest one; 0 if there is none."""
-        newest = "(SELECT max(instant) FROM answers WHERE query = ?)" if instant is None else "?"
-        return self._database.connection.execute(
-            f"SELECT coalesce(sum(length(payload)), 0) FROM answers WHERE query = ? AND instant = {newest}",
-            (query, query if instant is None else instant),
-        ).fetchone()[0]
+        """Bytes that an instant, or the newest one, has at most when it is put together; 0 if there is none."""
+        if instant is None:
+            newest = self._database.connection.execute("SELECT max(instant) FROM answers WHERE query = ?", (query,))
+            instant = newest.fetchone()[0]
+        return 0 if instant is None else self.largest(query, [instant])
 
     def largest(self, query: int, instants: Iterable[int]) -> int:
-        """Bytes of the one of these instants that has most."""
-        return max((self.size(query, instant) for instant in instants), default=0)
+        """The same of the one of these instants that has most: bytes of the keyframe and of all changes since."""
+        wanted = set(instants)
+        if not wanted:
+            return 0
+        low, high = min(wanted), max(wanted)
+        try:
+            rows = self._database.connection.execute(
+                "SELECT instant, part, frame, coalesce(size, length(payload)) FROM answers WHERE query = ?1 AND "
+                "instant >= (SELECT min(coalesce(frame, instant)) FROM answers WHERE query = ?1 AND instant = ("
+                "SELECT min(instant) FROM answers WHERE query = ?1 AND instant >= ?2)) AND instant <= ?3 "
+                "ORDER BY instant, part",
+                (query, low, high),
+            ).fetchall()
+        except PageDamaged:  # who reads it is told which one is damaged
+            return 0
+        chains: dict[int, int] = {}  # of each part, the bytes up to here
+        found: dict[int, int] = {}
+        for at, part, frame, size in rows:
+            chains[part] = size + (0 if frame in (None, at) else chains.get(part, 0))
+            found[at] = found.get(at, 0) + chains[part]
+        return max((size for at, size in found.items() if at in wanted), default=0)
 
     def instants(self, query: int, low: int, high: int, limit: int) -> list[int]:
         """The instants t with low <= t <= high that have answers, oldest first."""
@@ -202,29 +221,3 @@ class AnswerStore:
     def wait(self, timeout: float) -> bool:
         """Sleep until answers are written, at most `timeout` seconds; true if some were. One listener a process."""
         return self._bell.wait(timeout)
-
-    def _select(self, clause: str, values: tuple[int, ...]) -> list[StoredAnswer]:
-        connection = self._database.connection
-        try:
-            return [self._answer(row) for row in connection.execute(f"SELECT {WHOLE} FROM answers {clause}", values)]
-        except PageDamaged:
-            pass
-        found = []  # around what SQLite cannot read: where the parts stand, an index tells
-        for position, query, instant, part in connection.execute(
-            f"SELECT position, query, instant, part FROM answers {clause}", values
-        ).fetchall():
-            try:
-                row = connection.execute(f"SELECT {WHOLE} FROM answers WHERE position = ?", (position,)).fetchone()
-            except PageDamaged as error:
-                found.append(self._damaged(answer_damage(position, query, instant, str(error)), part))
-            else:
-                found += [self._answer(row)] if row else []
-        return found
-
-    def _answer(self, row: AnswerRow) -> StoredAnswer:
-        damage = damage_of(row)
-        return StoredAnswer(*row[:6]) if damage is None else self._damaged(damage, row[2])
-
-    def _damaged(self, damage: Damage, part: int) -> StoredAnswer:
-        self._damages.note(damage)
-        return StoredAnswer(int(damage.subject or 0), damage.at, part, 0, b"", damage.place, damage.reason)

@@ -23,7 +23,7 @@ from csparql_spark.disk.damage import Damage, answer_damage
 from csparql_spark.disk.database import READ_SECONDS, SCHEMA_VERSION, schema_damage
 from csparql_spark.disk.errors import DatabaseFault, PageDamaged, StoreError
 from csparql_spark.log.sqlite import reader
-from csparql_spark.store import answers
+from csparql_spark.store import stored_answers
 
 PIECE = 500  # rows that are read in one statement
 MOST_PAGES = 20  # sentences about the file itself
@@ -115,14 +115,14 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
         damage = reader.damage_of(connection, row)  # type: ignore[arg-type]    # it was read as `reader.WHOLE`
         if damage is not None:
             found.damaged.append(DamagedRow(damage, _size(row[8])))
-    for position, row, fault in _rows(connection, "answers", answers.WHOLE, "position", 5):
+    for position, row, fault in _rows(connection, "answers", stored_answers.COLUMNS, "position", 5):
         found.answers += 1
         if fault is not None:
             query, instant = _key(connection, position)
             found.damaged.append(DamagedRow(answer_damage(position, query, instant, str(fault)), None))
             continue
         found.unchecked += row[-1] is None
-        damage = answers.damage_of(row)  # type: ignore[arg-type]    # it was read as `answers.WHOLE`
+        damage = stored_answers.damage_of(stored_answers.AnswerRow(*row))  # type: ignore[arg-type]    # see there
         if damage is not None:
             found.damaged.append(DamagedRow(damage, _size(row[4])))
     return found

@@ -7,7 +7,8 @@ Entries that make the registry are kept while what they made exists; those that 
 what came while it was paused; the one that says that it has failed, as long as the query. The newest entry always
 stays, and the newest with an arrival stamp: it holds the clock.
 
-Answers are kept for the newest `keep_answers` instants of each query, and go with their query, as its measures do.
+Answers are kept for the newest `keep_answers` instants of each query, and go with their query, as its measures do. They
+go in whole chains (see `keyframes`), since others are put together of them: some hundred more may be there.
 Those of a query that makes a stream are kept, besides, until they are in the log (`log.sqlite.relays`): whoever puts
 them there may have been away for longer than `keep_answers` instants, and must not lose one.
 
@@ -16,6 +17,7 @@ them there may have been away for longer than `keep_answers` instants, and must 
 
 from __future__ import annotations
 
+import sqlite3
 from itertools import accumulate
 
 from csparql_spark.disk import damage
@@ -56,13 +58,20 @@ _STREAMS = """
         AND gone.kind = 'drop' AND gone.subject = made.subject AND gone.seq > made.seq AND gone.seq <= ?)
 """
 
-# Neither among the newest instants of a query, nor still to be relayed.
+# The newest answer that is neither among the newest instants of a query, nor still to be relayed.
 _OLD_ANSWERS = f"""
-    query = :query AND instant <= (SELECT instant FROM answers WHERE query = :query GROUP BY instant
-                                   ORDER BY instant DESC LIMIT 1 OFFSET :keep)
+    SELECT max(instant) FROM answers WHERE query = :query
+    AND instant <= (SELECT instant FROM answers WHERE query = :query GROUP BY instant
+                    ORDER BY instant DESC LIMIT 1 OFFSET :keep)
     AND (NOT EXISTS (SELECT 1 FROM streams JOIN queries ON json_extract(streams.payload, '$.producer') = queries.name
                      WHERE queries.id = :query)
          OR instant <= {NEWEST})
+"""
+# The instant of the first answer that those after it are put together of: of each part, the keyframe of the first.
+_NEEDED = """
+    SELECT min(coalesce(kept.frame, kept.instant)) FROM answers AS kept JOIN (
+        SELECT part, min(instant) AS instant FROM answers WHERE query = :query AND instant > :old GROUP BY part
+    ) AS first ON kept.query = :query AND kept.instant = first.instant AND kept.part = first.part
 """
 
 
@@ -155,7 +164,7 @@ class Retention:
         for (query,) in queries:
             with self._database.transaction(durable=False) as transaction:
                 if query in live:
-                    gone += order.forget(transaction, query, _OLD_ANSWERS, {"query": query, "keep": keep})
+                    gone += _forget_old(transaction, query, keep)
                 else:
                     gone += order.forget_query(transaction, query)
                     transaction.execute("DELETE FROM failures WHERE query = ?", (query,))
@@ -163,3 +172,13 @@ class Retention:
         with self._database.transaction(durable=False) as transaction:
             forget_relays(transaction)
         return gone
+
+
+def _forget_old(connection: sqlite3.Connection, query: int, keep: int) -> int:
+    """Delete the answers of a query that nobody needs, chain by chain."""
+    (old,) = connection.execute(_OLD_ANSWERS, {"query": query, "keep": keep}).fetchone()
+    if old is None:
+        return 0
+    (needed,) = connection.execute(_NEEDED, {"query": query, "old": old}).fetchone()
+    before = old + 1 if needed is None else min(old + 1, needed)
+    return order.forget(connection, query, "query = :query AND instant < :before", {"query": query, "before": before})

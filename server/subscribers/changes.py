@@ -119,7 +119,7 @@ def change_head(query: QueryRecord, at: int, since: int) -> bytes:
 def delta_from(query: QueryRecord, before: Sequence[StoredAnswer], parts: Sequence[StoredAnswer]) -> Delta | None:
     """What has changed from one answer of a query to a later one; None where there is none before, or it is damaged, or
     they are too large to be compared. Raises `Damaged`."""
-    if not before or max(sum(len(part.payload) for part in some) for some in (before, parts)) > MOST_COMPARED:
+    if not before or max(sum(part.size for part in some) for some in (before, parts)) > MOST_COMPARED:
         return None
     try:
         base = instants.whole(before)

@@ -57,7 +57,7 @@ def whole(parts: Sequence[StoredAnswer]) -> Result:
     for part in parts:
         if part.damage is not None:
             raise Damaged(part.damage)
-    answers = [Result.from_bytes(part.payload) for part in parts]
+    answers = [part.result for part in parts]
     first = answers[0]
     if len(answers) == 1:
         return first
@@ -92,7 +92,7 @@ def envelope(
 def _told(
     name: str, parts: Sequence[StoredAnswer], windows: Sequence[WindowBounds], order: RowOrder | None = None
 ) -> Iterator[bytes]:
-    size = sum(len(part.payload) for part in parts)
+    size = sum(part.size for part in parts)
     refuse_large(size)
     answer = whole(parts)
     table = answer.table

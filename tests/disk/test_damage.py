@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.disk.checksum import EntryHead, answer_sum, head_sum, payload_sum
+from csparql_spark.disk.checksum import AnswerHead, EntryHead, answer_sum, head_sum, payload_sum
 from csparql_spark.disk.damage import Damaged
 from csparql_spark.log import Entry, LogWriter
 from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord
@@ -57,11 +58,11 @@ def test_a_checksum_sees_each_bit(piece: bytes, times: int, place: int, bit: int
         assert sums[0] >> 32 != sums[1] >> 32, "CRC-32 sees each bit"
         if place < len(content) // 8 * 8:
             assert sums[0] & 0xFFFFFFFF != sums[1] & 0xFFFFFFFF, "and so does what is beside it"
-        assert answer_sum(1, 2, 3, 4, bytes(other)) != answer_sum(1, 2, 3, 4, content)
+        assert answer_sum(AnswerHead(1, 2, 3, 4), bytes(other)) != answer_sum(AnswerHead(1, 2, 3, 4), content)
     assert (
         len(
             {
-                answer_sum(*numbers, content)
+                answer_sum(AnswerHead(*numbers), content)
                 for numbers in (
                     (1, 2, 3, 4),
                     (2, 2, 3, 4),
@@ -391,12 +392,11 @@ def test_an_answer_whose_numbers_are_none(store: Opened, column: str, value: obj
 
 
 def test_an_answer_that_the_database_cannot_read(store: Opened) -> None:
-    store.answers.write([StoredAnswer(7, instant, 0, 1, bytes([60 + instant]) * 20_000) for instant in (1, 2, 3)])
+    said = {instant: Random(instant).randbytes(20_000) for instant in (1, 2, 3)}  # nothing makes it shorter
+    store.answers.write([StoredAnswer(7, instant, 0, 1, payload) for instant, payload in said.items()])
     path = on_disk(store)
     content = path.read_bytes()
-    page = next(
-        place for place in range(0, len(content), 4096) if content[place + 4 : place + 4096] == bytes([62]) * 4092
-    )
+    page = next(place for place in range(0, len(content), 4096) if content[place + 4 : place + 4096] in said[2])
     with path.open("r+b") as file:
         file.seek(page)
         file.write(b"\xff\xff\xff\xf0")

@@ -10,6 +10,7 @@ import sqlite3
 from collections import namedtuple
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -47,7 +48,7 @@ def now(seconds: float) -> bool:
 
 def test_a_file_shrinks_when_what_filled_it_is_forgotten(store: Opened) -> None:
     fill(store)
-    answers = [StoredAnswer(2, instant, 0, 0, bytes(30_000)) for instant in range(300)]
+    answers = [StoredAnswer(2, instant, 0, 0, Random(instant).randbytes(30_000)) for instant in range(300)]
     store.answers.write(answers)
     full = size(store)
     assert full > 25 * MB

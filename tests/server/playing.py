@@ -56,7 +56,7 @@ class Engine:
                 group.maintain(maintenance)
                 told = list(group.feed([row]))
                 self.store.write(
-                    [StoredAnswer(*one) for one in told if isinstance(one, InstantAnswer)],
+                    [StoredAnswer(*one[:5], listed=one.listed) for one in told if isinstance(one, InstantAnswer)],
                     [tuple(one) for one in told if isinstance(one, QueryFailure)],
                 )
         for group in groups.values():

@@ -285,6 +285,7 @@ def test_no_term_is_told_twice_to_compare_two_answers(teller: Teller) -> None:
         delta = delta_from(query, before, now)
         assert (len(delta.added), len(delta.removed)) == (0, 1)
         assert len(change_text(delta, 2000)) < 2 << 20
+        del delta  # what the pool has given goes before it
     finally:
         pa.set_memory_pool(usual)
     assert 0 < pool.max_memory() < 100 << 20

@@ -1,0 +1,178 @@
+"""Answer batch: answers on their way into the store, each as a whole or as what has changed since the one before.
+
+    batch = AnswerBatch(newest)
+    batch.add(StoredAnswer(17, 18_000, 0, 500, payload))               # compared with the newest one, if that may help
+    batch.wants_change(17, 19_000, since=18_000, rows=501, changed=1)  # True: so nobody needs make that whole
+    batch.add(StoredAnswer(17, 19_000, 0, 501, change, since=18_000))
+    with database.transaction() as connection:
+        batch.write(connection)
+    batch.written()
+
+What is stored of each query is known from the table, and remembered from one batch to the next; that somebody else has
+written meanwhile, the positions tell, and then it is looked up again. Answers are prepared, and compared, before the
+transaction: nobody waits for that.
+
+Invariants: what is written is a function of what is stored and of the answers, however these are cut into batches. What
+the store has, or has forgotten, is passed over.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from csparql_spark.disk.checksum import AnswerHead, answer_sum
+from csparql_spark.disk.errors import StoreError
+from csparql_spark.store import keyframes
+from csparql_spark.store.keyframes import LEAST_ROWS, Newest
+from csparql_spark.store.newest_answers import KnownWhole, NewestAnswers, PartKey, StoredState, head
+from csparql_spark.store.packing import packed
+from csparql_spark.store.stored_answers import StoredAnswer
+
+# What is forgotten was told, too: an engine that starts from the log again may come to it again. What a change is from
+# is there before it.
+_INSERT = (
+    "INSERT OR IGNORE INTO answers (query, instant, part, rows, payload, since, frame, weight, size, checksum) "
+    "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE NOT EXISTS "
+    "(SELECT 1 FROM forgotten WHERE query = ?1 AND instant >= ?2) AND NOT EXISTS "
+    "(SELECT 1 FROM failures WHERE query = ?1) AND (?6 IS NULL OR EXISTS "
+    "(SELECT 1 FROM answers WHERE query = ?1 AND instant = ?6 AND part = ?3))"
+)
+
+
+class PreparedRow(NamedTuple):
+    query: int
+    instant: int
+    part: int
+    rows: int
+    payload: bytes
+    since: int | None
+    frame: int
+    weight: int
+    size: int
+    checksum: int
+
+
+class AnswerBatch:
+    def __init__(self, newest: NewestAnswers) -> None:
+        self._known = newest
+        self._answers: list[StoredAnswer] = []
+        self._head = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows: list[PreparedRow] = []
+        self._older: list[PreparedRow] = []  # that are in the store, or have been, most likely
+        self._states: dict[PartKey, StoredState] = {}
+        self._wholes: dict[PartKey, KnownWhole | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def add(self, answer: StoredAnswer) -> None:
+        """The next answer; those of a query come in the order of their instants. Raises `StoreError` for a change that
+        is not wanted (see `wants_change`)."""
+        self._answers.append(answer)
+        self._prepare(answer)
+
+    def wants_change(self, query: int, instant: int, since: int, rows: int, changed: int) -> bool:
+        """Whether the answer of a query at an instant, which has so many rows, would be stored as what has changed
+        since the instant `since`, which is so many rows."""
+        newest = self._state((query, 0)).newest
+        return (
+            newest is not None and since == newest.instant < instant and keyframes.keeps_change(newest, rows, changed)
+        )
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Within a transaction. Where others have written, or have taken away what changes are from, all is prepared
+        once more: now nobody comes in between."""
+        if not self._known.is_current(connection, {answer.query for answer in self._answers}):
+            self._prepare_again()
+        connection.execute("SAVEPOINT batch")
+        if not self._inserted(connection):
+            connection.execute("ROLLBACK TO batch")
+            self._known.forget({answer.query for answer in self._answers})
+            self._prepare_again()
+            if not self._inserted(connection):
+                raise StoreError("answers are not stored, and nobody knows why: what changes are from is not there")
+        connection.execute("RELEASE batch")
+        self._head = head(connection)
+
+    def written(self) -> None:
+        """The transaction is over, and all is stored."""
+        self._known.note(self._head, self._states, self._wholes)
+
+    def _prepare_again(self) -> None:
+        self._begin()
+        for answer in self._answers:
+            self._prepare(answer)
+
+    def _inserted(self, connection: sqlite3.Connection) -> bool:
+        """Whether all rows were inserted that the store should take."""
+        # Positions are given in this order: the instants of a query one after the other, the parts of one together.
+        new = sorted(self._rows, key=lambda row: (row.instant, row.query, row.part))
+        if self._older:
+            connection.executemany(_INSERT, self._older)
+        return not new or connection.executemany(_INSERT, new).rowcount == len(new)
+
+    def _state(self, key: PartKey) -> StoredState:
+        found = self._states.get(key)
+        return self._known.state(key) if found is None else found
+
+    def _prepare(self, answer: StoredAnswer) -> None:
+        key = answer.query, answer.part
+        state = self._state(key)
+        if not state.takes(answer.instant):
+            if answer.since is None:
+                self._older.append(_row(answer, answer.payload, keyframes.after_whole(answer.instant, answer.rows)))
+            return
+        newest = state.newest
+        if answer.since is not None:
+            if newest is None and not self._known.is_registered(answer.query):
+                return  # it was deleted, and all that it said
+            after = self._changed(answer, newest)
+            self._wholes[key] = None
+            self._rows.append(_row(answer, answer.payload, after, answer.since))
+        else:
+            payload, after = self._compared(key, answer, newest)
+            self._rows.append(_row(answer, payload, after, None if after.changes == 0 else newest and newest.instant))
+        self._states[key] = state._replace(newest=after)
+
+    def _changed(self, answer: StoredAnswer, newest: Newest | None) -> Newest:
+        from csparql_spark.answers.delta_bytes import changed_rows
+
+        changed = changed_rows(answer.payload)
+        if newest is None or answer.since != newest.instant or not keyframes.keeps_change(newest, answer.rows, changed):
+            raise StoreError(
+                f"the change of the query {answer.query} at {answer.instant} since {answer.since} is not wanted: the "
+                f"newest answer that is stored is {newest}"
+            )
+        return keyframes.after_change(newest, answer.instant, answer.rows, changed)
+
+    def _compared(self, key: PartKey, answer: StoredAnswer, newest: Newest | None) -> tuple[bytes, Newest]:
+        """What is stored of a whole answer."""
+        payload, whole = answer.payload, keyframes.after_whole(answer.instant, answer.rows)
+        if answer.rows < LEAST_ROWS:
+            self._wholes[key] = None
+            return payload, whole
+        now = KnownWhole(answer.instant, payload)
+        if newest is not None and keyframes.may_change(newest, answer.rows):
+            before = self._before(key, newest)
+            change = None if before is None else before.change_to(now, listed=answer.listed)
+            if change is not None and keyframes.keeps_change(newest, answer.rows, change.changed):
+                self._wholes[key] = now if change.changed or before is None else before.again(answer.instant)
+                return change.payload, keyframes.after_change(newest, answer.instant, answer.rows, change.changed)
+        self._wholes[key] = now
+        return payload, whole
+
+    def _before(self, key: PartKey, newest: Newest) -> KnownWhole | None:
+        """The newest answer that is stored, or will be with these."""
+        before = self._wholes[key] if key in self._wholes else self._known.whole(key, newest.instant)
+        return self._known.read_whole(key, newest.instant) if before is None else before
+
+
+def _row(answer: StoredAnswer, payload: bytes, after: Newest, since: int | None = None) -> PreparedRow:
+    stored = packed(payload)
+    chain = since, after.frame, after.weight, len(payload)
+    said = AnswerHead(answer.query, answer.instant, answer.part, answer.rows, *chain)
+    return PreparedRow(*said[:4], stored, *chain, answer_sum(said, stored))
