@@ -42,6 +42,7 @@ def numbers(context: click.Context, option: click.Parameter, text: str) -> list[
 @click.option("--queries", type=click.IntRange(1), default=100, show_default=True)
 @click.option("--rate", type=click.IntRange(0), default=10_000, show_default=True, help="triples a second")
 @click.option("--subscribers", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--changes", is_flag=True, help="subscribers ask for changes, and fold them")
 @click.option("--directory", type=click.Path(path_type=Path), help="where everything stays; otherwise it goes")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="where the lines go, too")
 @click.pass_context
@@ -51,6 +52,7 @@ def main(
     queries: int,
     rate: int,
     subscribers: int,
+    changes: bool,
     directory: Path | None,
     out: Path | None,
 ) -> None:
@@ -58,7 +60,7 @@ def main(
     if context.invoked_subcommand is not None:
         return
     with Lines(out) as lines:
-        stage = Stage(queries, subscribers, directory)
+        stage = Stage(queries, subscribers, directory, changes=changes)
         try:
             with stage:
                 lines.say(
@@ -73,7 +75,14 @@ def main(
                 stage,
                 lines,
                 "load",
-                {"minutes": minutes, "queries": queries, "rate": rate, "subscribers": subscribers, **told},
+                {
+                    "minutes": minutes,
+                    "queries": queries,
+                    "rate": rate,
+                    "subscribers": subscribers,
+                    "to_changes": changes,
+                    **told,
+                },
                 failing=False,
             )
         finally:
@@ -94,6 +103,7 @@ def main(
 @click.option("--queries", type=click.IntRange(1), default=100, show_default=True, help="with --rates")
 @click.option("--seconds", type=click.FloatRange(5), default=60, show_default=True, help="of a step")
 @click.option("--subscribers", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--changes", is_flag=True, help="subscribers ask for changes, and fold them")
 @click.option("--directory", type=click.Path(path_type=Path), help="where everything stays; otherwise it goes")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="where the lines go, too")
 def climb(
@@ -103,13 +113,14 @@ def climb(
     queries: int,
     seconds: float,
     subscribers: int,
+    changes: bool,
     directory: Path | None,
     out: Path | None,
 ) -> None:
     """More and more until it breaks."""
     steps = [Step(crowd, rate) for crowd in crowds] or [Step(queries, rate) for rate in rates]
     with Lines(out) as lines:
-        stage = Stage(steps[0].queries, subscribers, directory)
+        stage = Stage(steps[0].queries, subscribers, directory, changes=changes)
         try:
             with stage:
                 lines.say(
@@ -180,7 +191,7 @@ def loaded(stage: Stage, lines: Lines, minutes: float, rate: float) -> dict[str,
 def finished(stage: Stage, lines: Lines, bench: str, told: dict[str, object], *, failing: bool) -> bool:
     """The server has ended: check what it left behind, and say the last line. `failing`: queries may have failed."""
     seats = [Seat(asked.name, asked.step) for asked in seated(stage.crowd, stage.subscribers)]
-    checked = check(stage.data, stage.pushes, stage.told, seats, stage.until)
+    checked = check(stage.data, stage.pushes, stage.told, seats, stage.until, changes=stage.changes)
     holds = not checked["broken_count"] and (failing or not checked["failed"])
     lines.say(bench, **told, **checked, holds=holds)
     return holds

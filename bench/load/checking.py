@@ -6,7 +6,8 @@
 - What was acknowledged is in the log, at the place that was told, with as many triples; of one push in fifty, each
   triple is looked at. Nothing is in the log that nobody pushed, unless its push was not answered.
 - Each answer is that of a replay of the log, byte by byte, and none is missing up to the instant `until`.
-- Each subscriber was told all instants once, in order, and in each event what the replay says.
+- Each subscriber was told all instants once, in order, and in each event what the replay says; or what it has folded
+  of changes is what the replay says.
 
 A query that went over a limit has failed by name; `failed` tells since when and why, and it owes no answers after that.
 """
@@ -18,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from bench.load.folding import folded
 from bench.load.listening import Heard, Seat, told
 from bench.load.pushing import NO_ANSWER, Push, pushes
 from bench.load.replaying import MOST_NAMED, replayed
@@ -31,12 +33,24 @@ EVERY = 50  # one push of so many is looked at triple by triple
 
 
 def check(
-    data: Path, pushed: Path, heard: Path, seats: Sequence[Seat], until: int, *, processes: int = 2
+    data: Path,
+    pushed: Path,
+    heard: Path,
+    seats: Sequence[Seat],
+    until: int,
+    *,
+    changes: Path | None = None,
+    processes: int = 2,
 ) -> dict[str, object]:
+    """`changes`: what subscribers to changes were told, to be folded."""
     begun = time.monotonic()
     events, wrong, _ = told(heard)
+    if changes is not None:
+        events, unfit = folded(changes)
+        wrong += unfit
     broken = [sentence for sentence in wrong if PROBLEM not in sentence] + in_log(data, list(pushes(pushed)))
-    found = replayed(data, until=until, heard={seat.query for seat in seats}, processes=processes)
+    names = {seat.query for seat in seats}
+    found = replayed(data, until=until, heard=names, processes=processes, as_folded=changes is not None)
     broken += [*found.broken, *as_told(seats, events, found.spelled, until)]
     return {
         "checked_answers": found.answers,

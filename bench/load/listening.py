@@ -5,6 +5,10 @@ One thread reads all connections. Lines of the file that it writes:
     told    subscriber  query  instant  id  ms since the instant  digest of the event's data
     wrong   subscriber  query  a sentence
 
+Subscribers to changes write what they are told into another file, too, from which it can be folded (see `folding`):
+
+    subscriber  query  id  ms since the instant  the event's data
+
     with Listening(port, [Seat("q0", 1000), …], path) as listening:
         ...
     told(path)          # what was written down
@@ -14,6 +18,7 @@ A connection that breaks is made again with the last id that it has seen, as a b
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import multiprocessing
@@ -31,6 +36,7 @@ SILENCE_SECONDS = 60.0  # the server says something each quarter of a minute
 AGAIN_SECONDS = 1.0
 FIELD = re.compile(rb"^([a-z]+):? ?(.*)$", re.MULTILINE)
 _AT = re.compile(rb'"at":(-?[0-9]+)')
+TOLD = ((b"answer",), (b"keyframe", b"change", b"unchanged"))  # to those who ask for wholes, and for changes
 _processes = multiprocessing.get_context("spawn")
 
 
@@ -49,9 +55,11 @@ class Heard(NamedTuple):
 
 
 class Listening:
-    def __init__(self, port: int, seats: Sequence[Seat], path: Path) -> None:
+    def __init__(self, port: int, seats: Sequence[Seat], path: Path, changes: Path | None = None) -> None:
+        """`changes`: who listens asks for changes, and this is the other file."""
         self._over = _processes.Event()
-        self._process = _processes.Process(target=_work, args=(port, list(seats), str(path), self._over), daemon=True)
+        files = str(path), None if changes is None else str(changes)
+        self._process = _processes.Process(target=_work, args=(port, list(seats), *files, self._over), daemon=True)
 
     def __enter__(self) -> Listening:
         self._process.start()
@@ -69,8 +77,8 @@ class Listening:
 class Follower:
     """One subscriber: what it hears is cut into events, and looked at for order, repetition and gaps."""
 
-    def __init__(self, number: int, seat: Seat) -> None:
-        self.number, self.seat = number, seat
+    def __init__(self, number: int, seat: Seat, changes: TextIO | None = None) -> None:
+        self.number, self.seat, self.changes = number, seat, changes
         self.last: int | None = None  # the instant
         self.id = b""
         self._rest = b""
@@ -82,7 +90,7 @@ class Follower:
             fields = dict(FIELD.findall(event))
             self.id = fields.get(b"id", self.id)
             kind, data = fields.get(b"event"), fields.get(b"data", b"")
-            if kind == b"answer":
+            if kind in TOLD[self.changes is not None]:
                 yield from self._answer(data, now)
             elif kind is not None:
                 yield self._wrong(f"{kind.decode()} {data.decode()}")
@@ -92,6 +100,10 @@ class Follower:
         if self.last is not None and instant != self.last + self.seat.step:
             yield self._wrong(f"{instant} is told {'again' if instant <= self.last else f'after {self.last}'}")
         self.last = instant if self.last is None else max(instant, self.last)
+        if self.changes is not None:
+            self.changes.write(
+                f"{self.number}\t{self.seat.query}\t{self.id.decode()}\t{now - instant:.1f}\t{data.decode()}\n"
+            )
         yield (
             f"told\t{self.number}\t{self.seat.query}\t{instant}\t{self.id.decode()}\t{now - instant:.1f}\t"
             f"{digest(data)}\n"
@@ -128,10 +140,13 @@ def told(path: Path, start: int = 0) -> tuple[list[Heard], list[str], int]:
     return heard, wrong, start
 
 
-def _work(port: int, seats: list[Seat], path: str, over) -> None:
-    with open(path, "a", encoding="utf-8") as file, selectors.DefaultSelector() as selector:
+def _work(port: int, seats: list[Seat], path: str, changes: str | None, over) -> None:
+    with contextlib.ExitStack() as open_:
+        file = open_.enter_context(open(path, "a", encoding="utf-8"))
+        told = None if changes is None else open_.enter_context(open(changes, "a", encoding="utf-8"))
+        selector = open_.enter_context(selectors.DefaultSelector())
         for number, seat in enumerate(seats):
-            follower = Follower(number, seat)
+            follower = Follower(number, seat, told)
             selector.register(_connected(port, follower), selectors.EVENT_READ, follower)
         while not over.is_set() and os.getppid() != 1:
             for key, _ in selector.select(0.5):
@@ -168,7 +183,7 @@ def _asked(port: int, follower: Follower) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", port), timeout=SILENCE_SECONDS)
     seen = f"Last-Event-ID: {follower.id.decode()}\r\n" if follower.id else ""
     connection.sendall(
-        f"GET /queries/{follower.seat.query}/answers?from=beginning HTTP/1.1\r\nHost: localhost\r\n"
+        f"GET /queries/{follower.seat.query}/answers?from=beginning{'&changes=all' * (follower.changes is not None)} HTTP/1.1\r\nHost: localhost\r\n"
         f"Accept: text/event-stream\r\n{seen}\r\n".encode()
     )
     head = b""

@@ -21,12 +21,14 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.load.folding import digest_of
 from bench.load.listening import digest
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.messages import Message, QueryFailure
 from csparql_spark.log import Entry, Log
 from csparql_spark.schedule.routing import Router, Row
+from csparql_spark.server.subscribers.changes import order_of
 from csparql_spark.server.subscribers.instants import envelope, windows_of
 from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
 from csparql_spark.store.chains import ChainReader
@@ -54,28 +56,36 @@ class Found:
         self.spelled |= other.spelled
 
 
-def replayed(data: Path, *, until: int, heard: Collection[str] = (), processes: int = 2) -> Found:
-    """Of all queries that were ever registered. `heard`: the names of those whose events are to be spelled, too;
-    `processes`: that share the groups; 0: this one has them all."""
+def replayed(
+    data: Path, *, until: int, heard: Collection[str] = (), processes: int = 2, as_folded: bool = False
+) -> Found:
+    """Of all queries that were ever registered. `heard`: the names of those whose events are to be spelled, too, or,
+    `as_folded`, told as a fold of changes holds them; `processes`: that share the groups; 0: this one has them all."""
     if not processes:
-        return Share(data, until, heard, lambda group: True).found()
+        return Share(data, until, heard, lambda group: True, as_folded=as_folded).found()
     found = Found()
     with _processes.Pool(processes, initializer=os.nice, initargs=(NICE,)) as pool:
         for share in pool.starmap(
-            _share, [(str(data), until, frozenset(heard), part, processes) for part in range(processes)]
+            _share, [(str(data), until, frozenset(heard), part, processes, as_folded) for part in range(processes)]
         ):
             found.add(share)
     return found
 
 
-def _share(data: str, until: int, heard: frozenset[str], part: int, parts: int) -> Found:
-    return Share(Path(data), until, heard, lambda group: zlib.crc32(group.encode()) % parts == part).found()
+def _share(data: str, until: int, heard: frozenset[str], part: int, parts: int, as_folded: bool) -> Found:
+    def mine(group: str) -> bool:
+        return zlib.crc32(group.encode()) % parts == part
+
+    return Share(Path(data), until, heard, mine, as_folded=as_folded).found()
 
 
 class Share:
     """The groups that one process replays."""
 
-    def __init__(self, data: Path, until: int, heard: Collection[str], mine: Callable[[str], bool]) -> None:
+    def __init__(
+        self, data: Path, until: int, heard: Collection[str], mine: Callable[[str], bool], *, as_folded: bool
+    ) -> None:
+        self._as_folded = as_folded
         self._database = Database(DataDirectory(data).database)
         self._until, self._heard, self._mine = until, heard, mine
         self._queries: dict[int, QueryRecord] = {}  # of my groups
@@ -144,7 +154,9 @@ class Share:
         if query.name in self._heard and told.part == 0:
             windows = windows_of(query, told.instant)
             answer = StoredAnswer(told.query, told.instant, told.part, told.rows, told.payload)
-            self._found.spelled[query.name, told.instant] = digest(envelope(query.name, [answer], windows))
+            whole = envelope(query.name, [answer], windows)
+            spelled = digest_of(json.loads(whole), listed=order_of(query).listed) if self._as_folded else digest(whole)
+            self._found.spelled[query.name, told.instant] = spelled
 
     def _reader(self, query: int) -> ChainReader:
         """Goes on from the answer before, as the replay does."""

@@ -35,11 +35,13 @@ LONGEST_STEP = 2000  # ms
 
 
 class Stage:
-    def __init__(self, queries: int, subscribers: int, directory: Path | None = None) -> None:
+    def __init__(self, queries: int, subscribers: int, directory: Path | None = None, *, changes: bool = False) -> None:
+        """`changes`: subscribers ask for them."""
         self._lasting = directory is not None
         self.directory = directory or Path(tempfile.mkdtemp(prefix="csparql-load-"))
         self.directory.mkdir(parents=True, exist_ok=True)
         self.data, self.pushes, self.told = (self.directory / name for name in ("data", "pushes.tsv", "told.tsv"))
+        self.changes = self.directory / "changes.tsv" if changes else None
         self._count, self.subscribers = queries, subscribers
         self.crowd: list[Asked] = []
         self.until = 0  # the instant up to which everything must be answered
@@ -55,7 +57,7 @@ class Stage:
             self.server.until("running")
             self.register(self._count)
             seats = [Seat(asked.name, asked.step) for asked in seated(self.crowd, self.subscribers)]
-            self.listening = opened.enter_context(Listening(self.server.port, seats, self.told))
+            self.listening = opened.enter_context(Listening(self.server.port, seats, self.told, self.changes))
             self.pushing = opened.enter_context(Pushing(self.server.port, self.pushes))
             self.watch = Watch(self.pushes, self.told)
             self.meter = Meter(self.server, {"pusher": self.pushing.pid, "subscribers": self.listening.pid})
