@@ -24,6 +24,7 @@ def whole(at: int, *rooms: str, until: int) -> dict[str, object]:
     return {"query": "q", "at": at, "until": [until] * len(rooms), "results": results}
 
 
+SEPARATORS = (",", ":")
 KEYFRAME = {**whole(1000, "b", "a", until=5000), "key": ["room"]}
 CHANGE = {
     "query": "q",
@@ -41,7 +42,7 @@ def heard(path: Path, *events: tuple[str, dict[str, object]]) -> None:
     with path.open("w") as file:
         follower = Follower(0, Seat("q", 1000), file)
         for number, (kind, data) in enumerate(events):
-            told = f"id: {number}-x\nevent: {kind}\ndata: {json.dumps(data)}\n\n".encode()
+            told = f"id: {number}-x\nevent: {kind}\ndata: {json.dumps(data, separators=SEPARATORS)}\n\n".encode()
             assert [line.split("\t")[0] for line in follower.take(told, 9000.0)] == ["told"]
 
 
