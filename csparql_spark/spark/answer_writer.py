@@ -16,6 +16,7 @@ Invariant: when a group has been gone through, all of its answers are in the sto
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -34,10 +35,14 @@ class AnswerWriter:
     def __init__(self, data: str) -> None:
         self._data = data
         self._waiting: AnswerBatch | None = None
+        self._process: int | None = None  # in which somebody goes through messages
 
     def wants_change(self, query: int, instant: int, since: int, rows: int, changed: int) -> bool:
         """Whether the answer of a query at an instant, of so many rows, is stored as a change of so many rows from that
-        of the instant `since`."""
+        of the instant `since`. In a child, in which it is tried whether that can be made, nothing is stored, and the
+        database is left alone."""
+        if self._process is not None and self._process != os.getpid():
+            return False
         waiting = _answers(self._data).batch() if self._waiting is None else self._waiting
         return waiting.wants_change(query, instant, since, rows, changed)
 
@@ -46,10 +51,11 @@ class AnswerWriter:
         try:
             yield from self._through(messages)
         finally:
-            self._waiting = None
+            self._waiting = self._process = None
 
     def _through(self, messages: Iterable[Message]) -> Iterator[QueryFailure]:
         store = _answers(self._data)
+        self._process = os.getpid()
         self._waiting, begun = store.batch(), 0.0
         for message in messages:
             if not isinstance(message, InstantAnswer):

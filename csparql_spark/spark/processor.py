@@ -72,6 +72,7 @@ class GroupProcessor(StatefulProcessor):
         # Taken out while it is at work: if the batch fails half-way, the next try starts from what is kept.
         group = restore(key[0], state, _remembered.pop(place, None))
         group.limit(self._limits)
+        group.keep_by(self._answer_writer)
         if self._terms is not None:
             group.guard(_guard(self._terms, self._limits))
         group.maintain(self._maintenance)

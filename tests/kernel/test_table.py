@@ -30,9 +30,11 @@ def tables(draw: st.DrawFn) -> tuple[pa.StringArray, list[np.ndarray]]:
     columns, rows = draw(st.integers(1, 4)), draw(st.integers(0, 12))
     cell = st.integers(-1, len(terms) - 1)
     wide = [draw(st.sampled_from([np.int32, np.int64])) for _ in range(columns)]
+    strides = [draw(st.sampled_from([1, 1, 2, -1])) for _ in range(columns)]
     skipped = draw(st.integers(0, 2))
     array = pa.array(["skipped"] * skipped + terms, pa.string())[skipped:]
-    return array, [np.array(draw(st.lists(cell, min_size=rows, max_size=rows)), kind) for kind in wide]
+    cells = [np.array(draw(st.lists(cell, min_size=rows, max_size=rows)), kind) for kind in wide]
+    return array, [np.repeat(column, abs(step))[::step] for column, step in zip(cells, strides)]
 
 
 @given(tables())

@@ -18,7 +18,7 @@ def body_of(terms: pa.StringArray, columns: Sequence[np.ndarray]) -> TableBody:
     first = terms.offset
     offsets = memoryview(starts).cast("i")[first : first + len(terms) + 1] if starts is not None else _NONE
     numbers = np.empty(2, np.int64)
-    body = _table_body(offsets, text or b"", numbers, *columns)
+    body = _table_body(offsets, text or b"", numbers, *map(np.ascontiguousarray, columns))
     return TableBody(int(numbers[0]), int(numbers[1]), body)
 
 
