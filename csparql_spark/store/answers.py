@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.database import Database
@@ -33,6 +33,14 @@ from csparql_spark.store.stored_answers import StoredAnswer
 
 if TYPE_CHECKING:
     from csparql_spark.answers.delta import Delta
+
+
+class StoredChange(NamedTuple):
+    """What has changed since the answer of an instant, and the position of the answer that it is."""
+
+    since: int
+    delta: Delta
+    position: int
 
 
 class AnswerStore:
@@ -125,16 +133,19 @@ class AnswerStore:
         )
         return list(self.reader(query).wholes(found))
 
-    def change(self, query: int, instant: int) -> tuple[int, Delta] | None:
-        """Since which instant an answer is stored as what has changed, and that; None if it is stored whole. What the
-        answers of a query have in common (`fleeting`) is not said there."""
-        found = self.reader(query).change(instant)
-        if found is None:
+    def change(self, query: int, instant: int, most: int = 1 << 40) -> StoredChange | None:
+        """What has changed, if an answer is stored as that, in at most so many bytes; None if it is stored whole, or
+        damaged. What the answers of a query have in common (`fleeting`) is not said there."""
+        row = self.reader(query).change(instant, most)
+        if row is None or row.since is None:
             return None
+        from csparql_spark.answers.bindings import CorruptAnswer
         from csparql_spark.answers.delta_bytes import from_bytes
 
-        since, payload = found
-        return since, from_bytes(payload)
+        try:
+            return StoredChange(row.since, from_bytes(row.unpacked), row.position)
+        except CorruptAnswer:
+            return None
 
     def size(self, query: int, instant: int | None) -> int:
         """Bytes that an instant, or the newest one, has at most when it is put together; 0 if there is none."""

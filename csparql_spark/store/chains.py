@@ -5,7 +5,7 @@
     chains = ChainReader(rows, query=17)
     chains.at(17_000)                  # the parts of an answer, each whole
     chains.at(18_000)                  # whoever goes on from there reads what has changed only
-    chains.change(18_000)              # what is stored: (17_000, the change as bytes)
+    chains.change(18_000, most=1000)   # the row, as it is stored
 
 Nothing is locked while an answer is put together of several rows. What is told never changes, and where its keyframe
 has gone in between it is forgotten itself: then there is nothing, as if it had been asked for a moment later.
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from csparql_spark.disk.damage import Damage, Damages, answer_damage
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
-from csparql_spark.store.stored_answers import COLUMNS, AnswerRow, StoredAnswer, damage_of
+from csparql_spark.store.stored_answers import COLUMNS, FROM_ANOTHER, AnswerRow, StoredAnswer, damage_of
 
 if TYPE_CHECKING:
     from csparql_spark.answers.bindings import Result
@@ -101,13 +101,20 @@ class ChainReader:
         """Rows of the query one after the other, each whole."""
         return (answer for row in found for answer in self._answers(row))
 
-    def change(self, instant: int) -> tuple[int, bytes] | None:
-        """Since when an answer is stored as a change, and that; None if it is stored whole, or in parts."""
-        found = self._rows.select("WHERE query = ? AND instant = ? ORDER BY part", (self._query, instant))
-        if len(found) != 1 or found[0][1] is not None or found[0][0].since is None:
+    def change(self, instant: int, most: int) -> AnswerRow | None:
+        """The row of an answer that is stored as a change, of at most so many bytes; None if it is stored whole, or in
+        parts, or damaged."""
+        place = self._query, instant
+        try:
+            found = self._rows.connection.execute(
+                "SELECT since, size FROM answers WHERE query = ? AND instant = ?", place
+            ).fetchall()
+        except PageDamaged:
             return None
-        row = found[0][0]
-        return row.since or 0, row.unpacked
+        if len(found) != 1 or type(found[0][0]) is not int or type(found[0][1]) is not int or found[0][1] > most:
+            return None
+        read = self._rows.select("WHERE query = ? AND instant = ? AND part = 0", place)
+        return next((row for row, damage in read if damage is None), None)
 
     def _answers(self, found: ReadRow) -> list[StoredAnswer]:
         """The answer of a row; none if it has been forgotten in this moment."""
@@ -142,10 +149,10 @@ class ChainReader:
         links = self._links(row, row.frame)
         base = self._rows.select("WHERE query = ? AND instant = ? AND part = ?", (row.query, row.frame, row.part))
         if links is None or not base:
-            raise self._lost(row, f"its keyframe at {row.frame} is not there, or a change after it")
+            raise self._lost(row, f"{FROM_ANOTHER}, and that is not there")
         frame, damage = base[0]
         if damage is not None:
-            raise BrokenChain(f"it is told as what has changed since another one, and {damage.reason}")
+            raise BrokenChain(f"{FROM_ANOTHER}, and {damage.reason}")
         return self._checked(row, folded_payloads(frame.unpacked, links))
 
     def _links(self, row: AnswerRow, begin: int) -> list[bytes] | None:
@@ -164,7 +171,7 @@ class ChainReader:
                 return None
             one, damage = link
             if damage is not None:
-                raise BrokenChain(f"it is told as what has changed since another one, and {damage.reason}")
+                raise BrokenChain(f"{FROM_ANOTHER}, and {damage.reason}")
             links.append(one.unpacked)
             since = one.since
         return links[::-1]

@@ -23,7 +23,7 @@ from csparql_spark.disk.damage import Damage, answer_damage
 from csparql_spark.disk.database import READ_SECONDS, SCHEMA_VERSION, schema_damage
 from csparql_spark.disk.errors import DatabaseFault, PageDamaged, StoreError
 from csparql_spark.log.sqlite import reader
-from csparql_spark.store import stored_answers
+from csparql_spark.store.stored_answers import COLUMNS, FROM_ANOTHER, AnswerRow, damage_of
 
 PIECE = 500  # rows that are read in one statement
 MOST_PAGES = 20  # sentences about the file itself
@@ -115,17 +115,39 @@ def _inspected(connection: sqlite3.Connection) -> Inspection:
         damage = reader.damage_of(connection, row)  # type: ignore[arg-type]    # it was read as `reader.WHOLE`
         if damage is not None:
             found.damaged.append(DamagedRow(damage, _size(row[8])))
-    for position, row, fault in _rows(connection, "answers", stored_answers.COLUMNS, "position", 5):
+    _inspect_answers(connection, found)
+    return found
+
+
+def _inspect_answers(connection: sqlite3.Connection, found: Inspection) -> None:
+    """They come in the order of their positions, and so those of a query in that of their instants."""
+    last: dict[tuple[object, object], object] = {}  # of each part of a query's answers the newest instant
+    broken: dict[tuple[object, object, object], int] = {}  # what cannot be put together, and which answer is why
+    for position, values, fault in _rows(connection, "answers", COLUMNS, "position", 5):
         found.answers += 1
         if fault is not None:
-            query, instant = _key(connection, position)
+            query, instant, part = _key(connection, position)
+            broken[query, part, instant] = instant
             found.damaged.append(DamagedRow(answer_damage(position, query, instant, str(fault)), None))
+            last[query, part] = instant
             continue
-        found.unchecked += row[-1] is None
-        damage = stored_answers.damage_of(stored_answers.AnswerRow(*row))  # type: ignore[arg-type]    # see there
+        row = AnswerRow(*values)  # type: ignore[arg-type]    # damage_of says whether they are of these types
+        found.unchecked += row.checksum is None
+        damage, whose = damage_of(row), (row.query, row.part)
         if damage is not None:
-            found.damaged.append(DamagedRow(damage, _size(row[4])))
-    return found
+            broken[*whose, row.instant] = row.instant
+        elif row.since is not None:
+            why = broken.get((*whose, row.since), row.since if last.get(whose) != row.since else None)
+            if why is not None:
+                broken[*whose, row.instant] = why
+                damage = answer_damage(
+                    position, row.query, row.instant, f"{FROM_ANOTHER}, and that at {why} is damaged"
+                )
+        if damage is not None:
+            found.damaged.append(DamagedRow(damage, _size(row.payload)))
+        newest = last.get(whose)
+        if not isinstance(newest, int) or isinstance(row.instant, int) and row.instant > newest:
+            last[whose] = row.instant
 
 
 def _size(payload: object) -> int:
@@ -173,14 +195,15 @@ def _last(connection: sqlite3.Connection, table: str, key: str) -> int:
     )
 
 
-def _key(connection: sqlite3.Connection, position: int) -> tuple[int, int]:
-    """Query and instant of an answer that cannot be read, as its index tells them."""
+def _key(connection: sqlite3.Connection, position: int) -> tuple[int, int, int]:
+    """Query, instant and part of an answer that cannot be read, as its index tells them."""
     return _tried(
         lambda: connection.execute(
-            "SELECT query, instant FROM answers INDEXED BY sqlite_autoindex_answers_1 WHERE position = ?", (position,)
+            "SELECT query, instant, part FROM answers INDEXED BY sqlite_autoindex_answers_1 WHERE position = ?",
+            (position,),
         ).fetchone(),
         lambda: None,
-    ) or (0, 0)
+    ) or (0, 0, 0)
 
 
 def _tried(first: Callable[[], _Result], otherwise: Callable[[], _Result]) -> _Result:

@@ -88,6 +88,7 @@ class AnswerRow(NamedTuple):
 
 
 COLUMNS = ", ".join(AnswerRow._fields)
+FROM_ANOTHER = "it is told as what has changed since another one"  # why one may be damaged where another one is
 
 
 def damage_of(row: AnswerRow) -> Damage | None:

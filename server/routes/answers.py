@@ -43,7 +43,7 @@ from csparql_spark.server.routes.registration import found
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers import instants
-from csparql_spark.server.subscribers.changes import change_envelopes
+from csparql_spark.server.subscribers.changes import WholeParts, change_envelopes, change_since, delta_pieces, kept
 from csparql_spark.server.subscribers.fanout import instants_of
 from csparql_spark.server.subscribers.instants import whole, windows_of
 from csparql_spark.server.subscribers.subscription import (
@@ -116,12 +116,13 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
         changes = asked_changes()
         at_once = HELD if changes is AskedChanges.NONE else HELD_OF_TWO
         holding = holdings.take(at_once * stores.answers.largest(query.id, found))
-        answers = (parts for instant in found if (parts := stores.answers.at(query.id, instant)))
         if changes is not AskedChanges.NONE:
+            answers = kept(stores.answers, query, found)
             envelopes = change_envelopes(query, answers, every=changes is AskedChanges.ALL)
         else:
             envelopes = (
-                instants.envelope_pieces(query.name, parts, windows_of(query, parts[0].instant)) for parts in answers
+                instants.envelope_pieces(query.name, parts, windows_of(query, parts[0].instant))
+                for parts in stores.answers.each(query.id, found)
             )
         body = array(envelopes) if media_type == PLAIN_JSON else lines(envelopes)
         response = Response(body, headers=headers, content_type=media_type)
@@ -137,11 +138,14 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
                 return waiting(query)
             instant = bounds[1]
         before = threads.fanout.order.instant_before(query.id, instant)
-        kept = [instant] if before is None else [before, instant]
-        holding = holdings.take(HELD_OF_TWO * stores.answers.largest(query.id, kept))
+        both = [instant] if before is None else [before, instant]
+        holding = holdings.take(HELD_OF_TWO * stores.answers.largest(query.id, both))
         try:
-            base = (parts for one in kept[:-1] if (parts := stores.answers.at(query.id, one)))
-            *_, body = change_envelopes(query, chain(base, [parts_at(query, instant)]), every=True)
+            body = None if before is None else changed_since(query, instant, before)
+            if body is None:
+                now = parts_at(query, instant)
+                base = [] if before is None else stores.answers.at(query.id, before)
+                *_, body = change_envelopes(query, map(WholeParts, filter(None, [base, now])), every=True)
             pieces = gathered(chain(body, [b"\n"]))
             headers = {"Cache-Control": "no-store", "X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
             response = Response(pieces, headers=headers, content_type=media_type)
@@ -150,6 +154,11 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
             raise
         response.call_on_close(holding.release)
         return response
+
+    def changed_since(query: QueryRecord, instant: int, before: int) -> Iterator[bytes] | None:
+        """What has changed since the instant before, if it is stored so."""
+        delta = change_since(stores.answers, query.id, instant, before)
+        return None if delta is None else delta_pieces(query, delta, instant, before)
 
     def forgotten(query: QueryRecord, last: int) -> str:
         """Up to which instant answers are gone, which is the oldest that is there, and how many are kept."""

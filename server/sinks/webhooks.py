@@ -35,14 +35,24 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from csparql_spark import __version__
 from csparql_spark.disk import StoreError
+from csparql_spark.disk.damage import Damaged
 from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, Undelivered, send
 from csparql_spark.server.stores import Stores
-from csparql_spark.server.subscribers.changes import MOST_COMPARED, change_body
-from csparql_spark.server.subscribers.instants import MOST_TOLD, TooLargeToTell, envelope, windows_of
-from csparql_spark.store import QueryRecord, StoredAnswer
+from csparql_spark.server.subscribers.changes import MOST_COMPARED, change_body, delta_body
+from csparql_spark.server.subscribers.instants import (
+    LARGEST_CHAIN,
+    MOST_TOLD,
+    TooLargeToTell,
+    envelope,
+    refuse_large,
+    whole,
+    windows_of,
+)
+from csparql_spark.store import QueryRecord
 from csparql_spark.store.observers import CHANGES, NONEMPTY, Observer
 from csparql_spark.store.order import AnswerOrder
 
@@ -55,6 +65,14 @@ STORE_PAUSE = 1.0
 BEGINNING, END = -(1 << 62), 1 << 62
 
 _dice = random.Random()  # its own: a seed of Python's gives what is expected, whatever threads wait here
+
+
+class ToldAnswer(NamedTuple):
+    """What an observer is told at an instant, empty if that is nothing, and the position of the answer."""
+
+    instant: int
+    position: int
+    body: bytes
 
 
 def pause_after(failures: int) -> float:
@@ -177,22 +195,19 @@ class Webhooks:
         for instant in instants:
             if not self._running:
                 return None
-            large = self._answers.size(record.id, instant) > MOST_TOLD
-            parts = [] if large else self._answers.at(record.id, instant)
-            if large or any(part.damage is not None for part in parts):
-                passed, parts = instant, []
-            if not parts:  # or forgotten in this moment
-                gap = observer.position if gap is None else gap
-                continue
             try:
-                body = self._body(observer, record, parts, gap)
-                if body is None:
-                    passed = instant
-                    continue
-                self._deliver(observer, record, parts, body, gap)
-            except TooLargeToTell:
+                told = self._told(observer, record, instant, gap, passed)
+            except (TooLargeToTell, Damaged):
                 passed, gap = instant, observer.position if gap is None else gap
                 continue
+            if told is None:  # forgotten in this moment
+                gap = observer.position if gap is None else gap
+                continue
+            if not told.body:
+                passed = instant
+                continue
+            try:
+                self._deliver(observer, record, told, gap)
             except (Undelivered, BadUrl, ValueError) as error:
                 if passed is not None:
                     self._observers.passed(id, passed, gap=gap)
@@ -206,45 +221,53 @@ class Webhooks:
             self._observers.passed(id, passed, gap=gap)
         return 0.0 if len(instants) == PAGE_INSTANTS else None
 
-    def _body(
-        self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], gap: int | None
-    ) -> bytes | None:
-        """What an observer is told at an instant; None if nothing that it wants to hear. Raises `TooLargeToTell`."""
-        instant = parts[0].instant
-        if observer.when == NONEMPTY and not any(part.rows for part in parts):
-            return None
-        if observer.when != CHANGES:
-            return envelope(record.name, parts, windows_of(record, instant))
+    def _told(
+        self, observer: Observer, record: QueryRecord, instant: int, gap: int | None, passed: int | None
+    ) -> ToldAnswer | None:
+        """What an observer is told at an instant; None if that is forgotten. `passed`: up to where it was told nothing
+        since its position. Raises `TooLargeToTell` and `Damaged`."""
         # What was passed over since it took something is no other than that, unless there is a gap.
-        large = self._answers.size(record.id, observer.position) > MOST_COMPARED
-        if observer.taken is None or gap is not None or large:
-            return change_body(record, [], parts, instant)
-        return change_body(record, self._answers.at(record.id, observer.position), parts, observer.taken)
+        since = observer.taken if observer.when == CHANGES and gap is None else None
+        before = observer.position if passed is None else passed
+        stored = None if since is None else self._answers.change(record.id, instant, MOST_TOLD)
+        if stored is not None and stored.since == before and since is not None:
+            return ToldAnswer(instant, stored.position, delta_body(record, stored.delta, instant, since) or b"")
+        refuse_large(self._answers.size(record.id, instant) // LARGEST_CHAIN)
+        parts = self._answers.at(record.id, instant)
+        if not parts:
+            return None
+        if observer.when == NONEMPTY and not any(part.rows for part in parts):
+            whole(parts)
+            body = b""
+        elif observer.when != CHANGES:
+            body = envelope(record.name, parts, windows_of(record, instant))
+        else:
+            large = since is None or self._answers.size(record.id, before) > LARGEST_CHAIN * MOST_COMPARED
+            base = [] if large else self._answers.at(record.id, before)
+            body = change_body(record, base, parts, instant if since is None else since) or b""
+        return ToldAnswer(instant, max(part.position for part in parts), body)
 
-    def _deliver(
-        self, observer: Observer, record: QueryRecord, parts: list[StoredAnswer], body: bytes, gap: int | None
-    ) -> None:
+    def _deliver(self, observer: Observer, record: QueryRecord, told: ToldAnswer, gap: int | None) -> None:
         """Raises `Undelivered`."""
         refusal = self.allowed.refusal(observer.url)  # the setting may be another one since it was added
         if refusal is not None:
             raise Undelivered(refusal, gone=True)
-        instant = parts[0].instant
         headers = {
             "Content-Type": "application/json",
             "User-Agent": f"csparql-spark/{__version__}",
             "X-CSPARQL-Query": record.name.encode("ascii", "backslashreplace").decode(),
-            "X-CSPARQL-Instant": str(instant),
-            "X-CSPARQL-Delivery": self._delivery(observer, parts),
+            "X-CSPARQL-Instant": str(told.instant),
+            "X-CSPARQL-Delivery": self._delivery(observer, told),
         }
         if gap is not None:
             headers["X-CSPARQL-Gap"] = str(gap)
         if observer.secret is not None:
-            headers["X-CSPARQL-Signature"] = signature(observer.secret, body)
-        send(observer.url, body, headers, public=self.allowed.needs_public(observer.url))
+            headers["X-CSPARQL-Signature"] = signature(observer.secret, told.body)
+        send(observer.url, told.body, headers, public=self.allowed.needs_public(observer.url))
 
-    def _delivery(self, observer: Observer, parts: list[StoredAnswer]) -> str:
-        incarnation = self._order.lineage.of(max(part.position for part in parts))
-        return "-".join(filter(None, (observer.id, str(parts[0].instant), incarnation)))
+    def _delivery(self, observer: Observer, told: ToldAnswer) -> str:
+        incarnation = self._order.lineage.of(told.position)
+        return "-".join(filter(None, (observer.id, str(told.instant), incarnation)))
 
     def _missed(self, observer: Observer, error: Exception) -> float | None:
         now, failures = self._now(), observer.failures + 1

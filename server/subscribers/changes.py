@@ -8,14 +8,18 @@ it was told; null: for ever), `was` till when it did, and `revoked` which rows w
 BY) have `places`: removed ones before, the others now. Of a graph `added` and `removed` are N-Triples, and of an ASK
 there is `boolean`. What nobody has said until when it holds has no `until`.
 
-To compare two answers takes ten times their bytes. Those that are stored in more than `MOST_COMPARED` are told whole.
+What has changed is stored, from one answer to the next (see `store.keyframes`), and told as it is to who knows the one
+before. For others, and where a whole is stored, two answers are compared. That takes ten times their bytes: those of
+more than `MOST_COMPARED` are told whole.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,7 +32,9 @@ from csparql_spark.language import ContinuousQuery
 from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.server.dependents import asked_of
 from csparql_spark.server.subscribers import instants
-from csparql_spark.store import QueryRecord, StoredAnswer
+from csparql_spark.server.subscribers.instants import MOST_TOLD
+from csparql_spark.store import AnswerStore, QueryRecord, StoredAnswer
+from csparql_spark.store.chains import ChainReader
 
 MOST_COMPARED = 16 << 20  # bytes
 
@@ -70,30 +76,102 @@ def change_pieces(delta: Delta, at: int) -> Iterator[bytes]:
     yield b"}"
 
 
+class TellableAnswer(Protocol):
+    """An answer among others of its query: what is asked for is read."""
+
+    @property
+    def instant(self) -> int: ...
+    def parts(self) -> Sequence[StoredAnswer]:
+        """Empty if it has been forgotten."""
+
+    def change_since(self, instant: int) -> Delta | None:
+        """What has changed since an earlier one, if it is stored so."""
+
+
+class WholeParts(NamedTuple):
+    """One that has been read."""
+
+    read: Sequence[StoredAnswer]
+
+    @property
+    def instant(self) -> int:
+        return self.read[0].instant
+
+    def parts(self) -> Sequence[StoredAnswer]:
+        return self.read
+
+    def change_since(self, instant: int) -> Delta | None:
+        return None
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    """One in the store. `reader`: goes from one to the next."""
+
+    answers: AnswerStore
+    reader: ChainReader
+    query: int
+    instant: int
+
+    def parts(self) -> Sequence[StoredAnswer]:
+        return self.reader.at(self.instant)
+
+    def change_since(self, instant: int) -> Delta | None:
+        return change_since(self.answers, self.query, self.instant, instant)
+
+
+def kept(answers: AnswerStore, query: QueryRecord, instants: Iterable[int]) -> Iterator[KeptAnswer]:
+    """The answers of a query at these instants, which go up."""
+    reader = answers.reader(query.id)
+    return (KeptAnswer(answers, reader, query.id, instant) for instant in instants)
+
+
+def change_since(answers: AnswerStore, query: int, instant: int, since: int) -> Delta | None:
+    """What has changed from an instant to a later one, if it is stored so, and can be told."""
+    stored = answers.change(query, instant, MOST_TOLD)
+    return None if stored is None or stored.since != since else stored.delta
+
+
 def change_envelopes(
-    query: QueryRecord, answers: Iterator[Sequence[StoredAnswer]], *, every: bool
+    query: QueryRecord, answers: Iterable[TellableAnswer], *, every: bool
 ) -> Iterator[Iterator[bytes]]:
     """Answers one after the other, in their order: a whole, and then what has changed since the one before it that is
     told. `every`: also where that is nothing. What is damaged is told, and a whole follows."""
     asked = asked_of(query)
-    before: tuple[int, Result] | None = None
-    for parts in answers:
-        at = parts[0].instant
+    last: TellableAnswer | None = None  # since `told` nothing has changed up to it
+    told = 0
+    for one in answers:
         try:
-            now = instants.whole(parts)
+            delta = None if last is None else _change(asked, last, one)
         except Damaged:
-            before = None
-        else:
-            if before is not None:
-                since, base = before
-                delta = _compared(asked, base, now)
-                if delta.empty and not every:
-                    continue
-                before = at, now
-                yield chain([change_head(query, at, since)], _members(delta, at), [b"}"])
+            delta = None
+        if delta is not None:
+            last = one
+            if delta.empty and not every:
                 continue
-            before = at, now
-        yield instants.envelope_pieces(query.name, parts, instants.windows_of(query, at), order_of(query))
+            yield delta_pieces(query, delta, one.instant, told)
+        elif parts := one.parts():
+            last = None if any(part.damage is not None for part in parts) else one
+            yield instants.envelope_pieces(query.name, parts, instants.windows_of(query, one.instant), order_of(query))
+        else:
+            continue
+        told = one.instant
+
+
+def _change(asked: ContinuousQuery | None, last: TellableAnswer, one: TellableAnswer) -> Delta | None:
+    """What has changed from one answer to the next; None if one of them is forgotten. Raises `Damaged`."""
+    stored = one.change_since(last.instant)
+    if stored is not None:
+        return stored
+    before = last.parts()
+    now = one.parts() if before else ()
+    return _compared(asked, instants.whole(before), instants.whole(now)) if now else None
+
+
+def delta_pieces(query: QueryRecord, delta: Delta, at: int, since: int) -> Iterator[bytes]:
+    """A change as an object of JSON, also where nothing has changed."""
+    delta = fleeting(asked_of(query), delta)
+    return chain([change_head(query, at, since)], _members(delta, at), [b"}"])
 
 
 def change_body(
@@ -106,9 +184,14 @@ def change_body(
     delta = delta_from(query, before, parts)
     if delta is None:
         return instants.envelope(query.name, parts, instants.windows_of(query, at), order_of(query))
+    return delta_body(query, delta, at, since)
+
+
+def delta_body(query: QueryRecord, delta: Delta, at: int, since: int) -> bytes | None:
+    """A change as an object of JSON; None if nothing has changed. Raises `TooLargeToTell`."""
     if delta.empty:
         return None
-    return b"%b,%b}" % (change_head(query, at, since), change_text(delta, at))
+    return b"%b,%b}" % (change_head(query, at, since), change_text(fleeting(asked_of(query), delta), at))
 
 
 def change_head(query: QueryRecord, at: int, since: int) -> bytes:
@@ -130,7 +213,11 @@ def delta_from(query: QueryRecord, before: Sequence[StoredAnswer], parts: Sequen
 
 
 def _compared(asked: ContinuousQuery | None, base: Result, now: Result) -> Delta:
-    delta = delta_of(base, now, listed=asked is not None and asked.listed)
+    return fleeting(asked, delta_of(base, now, listed=asked is not None and asked.listed))
+
+
+def fleeting(asked: ContinuousQuery | None, delta: Delta) -> Delta:
+    """The change of a query's answers, knowing whether they are of their instants alone."""
     return delta._replace(fleeting=asked is not None and asked.output != "RSTREAM")
 
 

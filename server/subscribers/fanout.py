@@ -31,11 +31,21 @@ from csparql_spark.disk import Database, StoreError
 from csparql_spark.disk.bell import Bell
 from csparql_spark.language import LanguageError
 from csparql_spark.language.queries.query_cache import read
+from csparql_spark.server.dependents import asked_of
 from csparql_spark.server.subscribers import instants
-from csparql_spark.server.subscribers.changes import MOST_COMPARED, change_text, delta_from, order_of
+from csparql_spark.server.subscribers.changes import (
+    MOST_COMPARED,
+    change_since,
+    change_text,
+    delta_from,
+    fleeting,
+    order_of,
+)
 from csparql_spark.server.subscribers.event_cache import EventCache, Key
 from csparql_spark.server.subscribers.event_ids import event_id
+from csparql_spark.server.subscribers.instants import LARGEST_CHAIN
 from csparql_spark.server.subscribers.roster import Roster, RosterReader
+from csparql_spark.server.subscribers.whole_readers import WholeReaders
 from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer
 from csparql_spark.store.order import AnswerOrder, AnswerPlace
 from csparql_spark.windows.grid import Grid
@@ -76,7 +86,7 @@ class Fanout:
         heard: Callable[[Collection[int]], None] = lambda queries: None,
     ) -> None:
         self.order = AnswerOrder(database)
-        self._answers = answers
+        self._answers, self._wholes = answers, WholeReaders(answers)
         self._bell = bell  # that the thread listens to
         self._places = places
         self._heard = heard
@@ -217,22 +227,27 @@ class Fanout:
         return instants.event(id, query.name, parts, windows)
 
     def _changed(self, base: int, place: AnswerPlace, roster: Roster) -> bytes | None:
-        if (now := self._parts(place.query, place.instant)) is None:
+        if place.instant is None:
             return None
         query = roster.known[place.query]
-        # It is asked for its size before it is read: nobody has refused it yet.
-        before = [] if self._answers.size(query.id, base) > MOST_COMPARED else self._answers.at(query.id, base)
-        delta = delta_from(query, before, now)
+        delta = change_since(self._answers, query.id, place.instant, base)
+        if delta is None:
+            if (now := self._parts(query.id, place.instant)) is None:
+                return None
+            # It is asked for its size before it is read: nobody has refused it yet.
+            large = self._answers.size(query.id, base) > LARGEST_CHAIN * MOST_COMPARED
+            delta = delta_from(query, [] if large else self._answers.at(query.id, base), now)
         if delta is None:
             raise NoBase
-        return b"" if delta.empty else change_text(delta, now[0].instant)
+        return b"" if delta.empty else change_text(fleeting(asked_of(query), delta), place.instant)
 
     def _parts(self, query: int, instant: int | None) -> list[StoredAnswer] | None:
-        """Those of an answer, if it is there. Raises `TooLargeToTell`."""
+        """Those of an answer, if it is there. Raises `TooLargeToTell`; what has not too many bytes in all may be too
+        large when it is put together."""
         if instant is None:
             return None
-        instants.refuse_large(self._answers.size(query, instant))
-        return self._answers.at(query, instant) or None
+        instants.refuse_large(self._answers.size(query, instant) // LARGEST_CHAIN)
+        return self._wholes.at(query, instant) or None
 
     def _run(self) -> None:
         while self.running:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Result
 from csparql_spark.client import AnswerFold, Change
 from csparql_spark.relations.tags import ALWAYS
-from csparql_spark.server.subscribers.changes import change_envelopes
+from csparql_spark.server.subscribers.changes import WholeParts, change_envelopes
 from csparql_spark.server.subscribers.instants import envelope
 from csparql_spark.server.subscribers.subscription import FIRST, Subscription, Wishes
 from csparql_spark.server.subscribers.voices import AskedChanges
@@ -96,7 +96,7 @@ def test_the_example_in_python_tells_what_changes(capsys: pytest.CaptureFixture[
         parts = [
             [StoredAnswer(1, at, 0, 1, one.holding(end).to_bytes())] for at, one, end in zip((1, 2), answers, until)
         ]
-        for pieces in change_envelopes(record(1, name), iter(parts), every=False):
+        for pieces in change_envelopes(record(1, name), map(WholeParts, parts), every=False):
             yield fold.take(json.loads(b"".join(pieces)))
 
     exec(example, {"client": SimpleNamespace(follow=follow)})

@@ -31,7 +31,8 @@ from csparql_spark.server.subscribers.subscription import (
     start_after,
 )
 from csparql_spark.server.subscribers.voices import AskedChanges
-from csparql_spark.store import StoredAnswer
+from csparql_spark.store import AnswerStore, StoredAnswer
+from csparql_spark.store.chains import AnswerRows, ChainReader
 from csparql_spark.store.registry import QueryRecord
 from tests.examples import examples
 from tests.server.playing import BASE, Event, registered
@@ -42,6 +43,10 @@ TEXT = (
     "WHERE {{ ?s <urn:n> ?n }}{more}"
 )
 ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([5000, 7000, ALWAYS])), max_size=5)
+
+
+MANY = [(f"m{number}", ALWAYS) for number in range(60)]  # of so many rows changes are stored
+MORE = [(f"n{number}", ALWAYS) for number in range(60)]
 
 
 def answer(rows: list[tuple[str, int]], *, listed: bool = False) -> Result:
@@ -111,7 +116,7 @@ class Teller(House):
     def say(self, rows: list[tuple[str, int]], *, listed: bool) -> None:
         instant, made = 1000 * (1 + len(self.said)), answer(rows, listed=listed)
         self.said[instant] = shown(rows)
-        self.store.write([StoredAnswer(self.rows, instant, 0, len(made), made.to_bytes())])
+        self.store.write([StoredAnswer(self.rows, instant, 0, len(made), made.to_bytes(), listed=listed)])
 
     def listen(self, start: SubscriptionStart, changes: AskedChanges = AskedChanges.CHANGED) -> list[Event]:
         subscription = Subscription(
@@ -138,8 +143,9 @@ def test_whoever_folds_them_has_the_whole(tmp_path_factory, data, listed: bool, 
     house = Teller(tmp_path_factory.mktemp("data"), select(listed))
     try:
         fold, last = Fold(), None
+        more = MANY if data.draw(st.booleans(), label="many") else []
         for rows in data.draw(st.lists(ROWS, min_size=1, max_size=8)):
-            house.say(rows, listed=listed)
+            house.say([*rows, *more], listed=listed)
             if data.draw(st.booleans()):
                 continue
             if data.draw(st.booleans()):
@@ -224,7 +230,71 @@ def test_each_change_is_spelled_once_for_all(teller: Teller, monkeypatch: pytest
     assert told[0] == told[1] == told[2] and seen == [2000, 3000]
 
 
+def test_what_is_stored_as_a_change_is_told_as_it_is(teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody puts a whole together for who has the one before it; who does not, is told what is compared."""
+    for names in ("a", "ab", "ab", "b", "c"):
+        teller.say([*((name, 9000) for name in names), *MANY, *MORE], listed=False)
+    read, at = [], ChainReader.at
+    monkeypatch.setattr(ChainReader, "at", lambda self, instant: [read.append(instant), *at(self, instant)][1:])
+    heard = teller.listen(FIRST, AskedChanges.ALL)
+    assert [(event.kind, event.data.get("since")) for event in heard] == [
+        ("keyframe", None),
+        ("change", 1000),
+        ("unchanged", 2000),
+        ("change", 3000),
+        ("change", 4000),
+    ]
+    assert read == [1000]
+    assert [row["n"]["value"] for row in heard[4].data["removed"]["bindings"]] == ["b"]
+    teller.keep(1)  # its keyframe stays
+    assert [event.kind for event in teller.listen(FIRST)] == ["keyframe", *["change"] * 3]
+
+
+def test_of_an_istream_nothing_is_revoked_as_it_is_told(tmp_path: Path) -> None:
+    house = Teller(tmp_path / "data", TEXT.format(name="rows", select="SELECT ISTREAM ?n", more=""))
+    for names in ("a", "b"):
+        house.say([*((name, 9000) for name in names), *MANY], listed=False)
+    assert house.store.change(house.rows, 2000) is not None
+    assert house.listen(FIRST)[1].data["removed"]["revoked"] == [False]
+    house.close()
+
+
+def test_wholes_are_put_together_of_the_one_before(teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, select = [], AnswerRows.select
+    monkeypatch.setattr(
+        AnswerRows, "select", lambda self, clause, values: read.append(clause) or select(self, clause, values)
+    )
+    start = FIRST
+    for names in ("a", "b", "c", "d", "e"):
+        teller.say([(names, 9000), *MANY], listed=False)
+        for event in teller.listen(start, AskedChanges.NONE):
+            assert event.data["results"]["results"]["bindings"][0]["n"]["value"] == names
+            start = start_after(event.id, teller.fanout.order)
+    assert len([clause for clause in read if "position" not in clause]) == 5 and teller.fanout._wholes.nbytes > 0
+
+
 # --- over HTTP
+
+
+def test_a_range_of_changes_reads_what_is_stored(client, engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = registered(client)
+    names = ["a", "ab", "ab", "b", "c"]
+    for instant, some in enumerate(names, 1):
+        engine.answer(query, 1000 * instant, answer([*((name, 9000) for name in some), *MANY]))
+    every = client.get("/queries/q/answers?changes=all&from=beginning")
+    few = client.get("/queries/q/answers?changes&from=beginning")
+    one = client.get("/queries/q/answers?changes&at=4000")
+    monkeypatch.setattr(AnswerStore, "change", lambda *_: None)
+    assert every.json == client.get("/queries/q/answers?changes=all&from=beginning").json
+    assert few.json == client.get("/queries/q/answers?changes&from=beginning").json
+    assert [(told["at"], told.get("since")) for told in few.json] == [
+        (1000, None),
+        (2000, 1000),
+        (4000, 2000),
+        (5000, 4000),
+    ]
+    assert one.json == client.get("/queries/q/answers?changes&at=4000").json == every.json[3]
+    assert client.get("/queries/q/answers?at=4000").headers["X-CSPARQL-Instant"] == "4000"
 
 
 def test_one_instant_and_a_range(client, engine) -> None:

@@ -23,7 +23,7 @@ from csparql_spark.client.answer import Answer, answer_of
 from csparql_spark.client.changes import folded
 from csparql_spark.relations.tags import ALWAYS
 from csparql_spark.server.backend import Backend
-from csparql_spark.server.subscribers.changes import change_envelopes
+from csparql_spark.server.subscribers.changes import WholeParts, change_envelopes
 from csparql_spark.server.subscribers.instants import envelope_pieces
 from csparql_spark.store import StoredAnswer
 from tests.examples import examples
@@ -79,7 +79,7 @@ def test_what_is_folded_is_the_whole(answers: list[Result], listed: bool, every:
         parts[0].instant: answer_of(json.loads(b"".join(envelope_pieces("q", parts, [])))) for parts in stored(answers)
     }
     fold, at = AnswerFold(), None
-    for pieces in change_envelopes(query, iter(stored(answers)), every=every):
+    for pieces in change_envelopes(query, map(WholeParts, stored(answers)), every=every):
         before = fold.whole() if at else None
         change = fold.take(json.loads(b"".join(pieces)))
         now = content(wholes[change.at], listed=listed)
@@ -103,7 +103,7 @@ def plain(rows: object) -> list[str]:
 def told(answers: list[Result], text: str = TEXT) -> list[dict]:
     return [
         json.loads(b"".join(pieces))
-        for pieces in change_envelopes(record(1, text=text), iter(stored(answers)), every=True)
+        for pieces in change_envelopes(record(1, text=text), map(WholeParts, stored(answers)), every=True)
     ]
 
 
@@ -168,7 +168,8 @@ def test_what_cannot_be_read_is_a_gap() -> None:
     parts[1][0] = replace(parts[1][0], damage="it is damaged")
     fold = AnswerFold()
     changes = [
-        fold.take(json.loads(b"".join(pieces))) for pieces in change_envelopes(record(1), iter(parts), every=False)
+        fold.take(json.loads(b"".join(pieces)))
+        for pieces in change_envelopes(record(1), map(WholeParts, parts), every=False)
     ]
     assert [change.kind for change in changes] == ["keyframe", "problem", "keyframe"]
     assert [row["n"].value for row in changes[-1].whole.rows] == ["c"]

@@ -29,7 +29,7 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.http.problems import CATALOGUE
 from csparql_spark.server.openapi import DOCUMENT
 from csparql_spark.server.settings import Settings
-from csparql_spark.server.subscribers.changes import change_envelopes
+from csparql_spark.server.subscribers.changes import WholeParts, change_envelopes
 from csparql_spark.store import StoredAnswer
 from tests.server.playing import BASE, TEXT, Engine, record
 
@@ -174,7 +174,7 @@ def told_changes() -> Iterator[tuple[dict, dict]]:
     ]
     for text, answers in histories:
         parts = [[StoredAnswer(1, at, 0, len(one), one.to_bytes())] for at, one in enumerate(answers, 1)]
-        frame, change = change_envelopes(record(1, text=text), iter(parts), every=False)
+        frame, change = change_envelopes(record(1, text=text), map(WholeParts, parts), every=False)
         yield json.loads(b"".join(frame)), json.loads(b"".join(change))
 
 

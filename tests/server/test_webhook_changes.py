@@ -18,6 +18,7 @@ from csparql_spark.client import AnswerFold
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.settings import Settings
+from csparql_spark.store.chains import ChainReader
 from tests.server.playing import Engine, registered
 from tests.server.test_webhooks import Call, Receiver, backend, observe, receiver, settings, until
 
@@ -93,6 +94,31 @@ def test_what_is_not_taken_is_told_again_under_the_same_number(client, engine: E
     fold = AnswerFold()
     wholes = [fold.take(json.loads(call.body)).whole for call in calls]
     assert [[row["n"].value for row in whole.rows] for whole in wholes] == [[name] for name in "aabccc"], "folded once"
+
+
+def test_what_is_stored_as_a_change_is_told_as_it_is(
+    client, engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also behind what is the same, which is passed over."""
+    query = registered(client)
+    many = [f"m{number:03}" for number in range(200)]
+    client.post("/queries/q/pause")
+    say(engine, query, *(rows(*some, *many) for some in ("a", "ab", "ab", "b", "c")))
+    at = ChainReader.at
+    read = []
+    monkeypatch.setattr(ChainReader, "at", lambda self, instant: [read.append(instant), *at(self, instant)][1:])
+    observe(client, receiver.url, **{"when": "changes", "from": "beginning"})
+    calls = receiver.take(4)
+    assert told(calls) == [(1000, None), (2000, 1000), (4000, 2000), (5000, 4000)]
+    assert read == [1000]
+    fold = AnswerFold()
+    wholes = [fold.take(json.loads(call.body)).whole for call in calls]
+    assert ["".join(row["n"].value for row in whole.rows if row["n"].value in "abc") for whole in wholes] == [
+        "a",
+        "ab",
+        "b",
+        "c",
+    ]
 
 
 def test_after_what_is_damaged_a_whole(client, backend: Backend, engine: Engine, receiver: Receiver) -> None:

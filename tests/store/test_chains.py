@@ -18,6 +18,7 @@ from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.delta import delta_of, folded
 from csparql_spark.answers.delta_bytes import to_bytes
 from csparql_spark.store import StoredAnswer, newest_answers
+from csparql_spark.store.inspection import inspect
 from csparql_spark.store.order import AnswerOrder
 from csparql_spark.store.retention import _forget_old
 from csparql_spark.store.stored_answers import COLUMNS, AnswerRow
@@ -144,8 +145,9 @@ def read_back(store: Opened, history: History, first: int) -> None:
     for (before, then), (instant, now) in pairwise(told):
         change = answers.change(query, instant)
         if change is not None:
-            since, delta = change
-            assert since == before and folded(then, delta).to_bytes() == now.to_bytes()
+            assert change.since == before and folded(then, change.delta).to_bytes() == now.to_bytes()
+            (part,) = answers.at(query, instant)
+            assert change.position == part.position
 
 
 @given(histories(1), st.data())
@@ -191,6 +193,8 @@ def test_of_what_is_damaged_nothing_is_made(history: History, data: st.DataObjec
                     assert part.payload == b""
                 else:
                     assert part.damage is None and part.payload == expected[part.instant]
+        found = {row.damage.at for row in inspect(store.directory.database).damaged}
+        assert found == lost.intersection(instants)
         # Who goes on from there stores wholes, and everything that can be read is right.
         again = Opened(store.directory.path)
         more = [

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bag_union import in_row_order
 from csparql_spark.answers.bindings import Result
 from csparql_spark.relations.tags import ALWAYS
-from csparql_spark.server.subscribers.changes import change_envelopes
+from csparql_spark.server.subscribers.changes import WholeParts, change_envelopes
 from csparql_spark.store import QueryRecord, StoredAnswer
 from tests.examples import examples
 from tests.web.conftest import WEB
@@ -66,7 +66,7 @@ def told(text: str, results: list[Result]) -> dict[str, list[object]]:
     stored = [[StoredAnswer(1, 1000 * at, 0, len(result), result.to_bytes())] for at, result in enumerate(results, 1)]
 
     def envelopes(answers: list[list[StoredAnswer]]) -> list[object]:
-        return [json.loads(b"".join(pieces)) for pieces in change_envelopes(query, iter(answers), every=True)]
+        return [json.loads(b"".join(pieces)) for pieces in change_envelopes(query, map(WholeParts, answers), every=True)]
 
     return {"changes": envelopes(stored), "wholes": [whole for one in stored for whole in envelopes([one])]}
 
