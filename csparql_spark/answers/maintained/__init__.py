@@ -9,6 +9,8 @@
 - `groups`       GROUP BY
 - `group_values`   what an expression says in each group
 - `group_sums`   and its sums
+- `two_sides`    joins, OPTIONAL, MINUS, EXISTS
+- `join_side`    and the rows of each of their sides
 - `comparison`   an operator whose whole is compared with its last whole
 - `body`         the operators of one body, and when they begin anew
 """

@@ -21,6 +21,7 @@ from csparql_spark.answers.maintained.groups import GroupOperator
 from csparql_spark.answers.maintained.row_by_row import ChangeOperator, FixedOperator, RowwiseOperator, UnionOperator
 from csparql_spark.answers.maintained.row_changes import RowChanges
 from csparql_spark.answers.maintained.scans import Lost, ScanOperator
+from csparql_spark.answers.maintained.two_sides import TwoSidedOperator
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.tables import Table
 from csparql_spark.kernel.limits import TooMuchAtOnce
@@ -108,6 +109,9 @@ def following(evaluation: Evaluation, operator: Operator, most: int) -> ChangeOp
             if operator.distinct:
                 return DistinctOperator(evaluation, operator, inner(operator.inner), most)
             return RowwiseOperator(evaluation, operator, inner(operator.inner))
+        case algebra.Join() | algebra.LeftJoin() | algebra.Minus() | algebra.Exists():
+            left, right = algebra.parts_of(operator)
+            return TwoSidedOperator(evaluation, operator, inner(left), inner(right), most)
         case algebra.GroupBy():
             return GroupOperator(evaluation, operator, inner(operator.inner), most)
     return ComparedOperator(evaluation, operator)

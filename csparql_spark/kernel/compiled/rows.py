@@ -83,8 +83,9 @@ class RowBag:
     def columns(self, numbers: np.ndarray) -> list[np.ndarray]:
         if self._width == 1:
             return [self._cells[: self._size].take(numbers)]
-        rows = self._cells.reshape(-1, self._width)[: self._size]
-        return [rows[:, place].take(numbers) for place in range(self._width)]
+        # One cell after the other: of a column of all rows, numpy would make a copy to take some from.
+        cells, firsts = self._cells[: self._size * self._width], np.asarray(numbers) * self._width
+        return [cells.take(firsts + place) for place in range(self._width)]
 
     def _state(self) -> tuple[object, ...]:
         return self._slots, self._cells, self._counts, self._size, self._width, *_seeds

@@ -1,0 +1,99 @@
+"""A join side: the rows of one side of a join as they come and go, found by the variables that both sides have.
+
+    side = JoinSide(["?a"], most)
+    side.begin(table)                       # all rows
+    side.add(changes)
+    side.touching([rows, more])             # its rows that may be compatible with any of these, and perhaps some others
+    side.all()
+
+Rows in which one of these variables is unbound may be compatible with anything: they are found with every key, and
+whoever asks with such a row is given all. Where the sides have no variable in common all rows have the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from csparql_spark.answers.maintained.keyed_bag import KeyedBag
+from csparql_spark.answers.maintained.row_changes import RowChanges, cells
+from csparql_spark.answers.tables import UNBOUND, Table
+from csparql_spark.kernel.rows import RowBag
+from csparql_spark.kernel.sort import distinct, ordered
+
+SPARE = 4096  # keys that may have gone beside as many as there are
+
+
+class JoinSide:
+    def __init__(self, shared: Sequence[str], most: int) -> None:
+        self._shared, self._most = list(shared), most
+        self.begin(Table.none(()))
+
+    def begin(self, rows: Table) -> None:
+        self._names, self._tagged = list(rows.columns), rows.tag is not None
+        self._keys = RowBag(max(1, len(self._shared)), self._most)
+        self._there = 0  # keys
+        self._rows = KeyedBag(max(1, len(self._names) + self._tagged), self._most)
+        self.add(RowChanges(rows, rows.take(slice(0))))
+
+    def add(self, changes: RowChanges) -> None:
+        signs = np.repeat(np.array([1, -1]), [changes.come.length, changes.gone.length])
+        if not len(signs):
+            return
+        columns = [np.concatenate(pair) for pair in zip(*(self._cells(rows) for rows in changes))]
+        keys = [np.concatenate(pair) for pair in zip(*(self._key(rows) for rows in changes))]
+        numbers, came, went = self._keys.add(keys, signs)
+        self._there += len(came) - len(went)
+        self._rows.add(numbers, columns, signs)
+        if len(self._keys) > SPARE + 2 * self._there:
+            self._forget()
+
+    def _cells(self, rows: Table) -> list[np.ndarray]:
+        return cells(rows, self._names)
+
+    def _key(self, rows: Table) -> list[np.ndarray]:
+        columns = [rows.column(name) for name in self._shared]
+        if not columns:
+            return [np.zeros(rows.length, dtype=np.int64)]
+        open_ = _is_open(columns)
+        return [np.where(open_, UNBOUND, column) for column in columns] if open_.any() else columns
+
+    def touching(self, tables: Sequence[Table]) -> Table:
+        parts = [self._key(rows) for rows in tables]
+        keys = [np.concatenate(columns) for columns in zip(*parts)]
+        if self._shared:
+            if _is_open(keys).any():
+                return self.all()
+            keys = [np.append(column, UNBOUND) for column in keys]  # what may be compatible with each of them
+        numbers = distinct(ordered(self._keys.find(keys)))
+        _, columns, counts = self._rows.of(numbers[numbers >= 0])
+        return self._table(columns, counts)
+
+    def all(self) -> Table:
+        return self._table(*self._rows.all())
+
+    def _table(self, columns: list[np.ndarray], counts: np.ndarray) -> Table:
+        if len(counts) and counts.max() > 1:
+            columns = [np.repeat(column, counts) for column in columns]
+        tag = columns[len(self._names)] if self._tagged else None
+        return Table(dict(zip(self._names, columns)), int(counts.sum()), tag)
+
+    def _forget(self) -> None:
+        """Go on without the keys that have no rows any more."""
+        counts = self._keys.counts
+        there = np.flatnonzero(counts > 0)
+        columns = self._keys.columns(there)
+        self._keys = RowBag(max(1, len(self._shared)), self._most)
+        if len(there):
+            self._keys.add(columns, counts[there])
+        self._rows.keep(there)
+
+    @property
+    def nbytes(self) -> int:
+        return self._keys.nbytes + self._rows.nbytes
+
+
+def _is_open(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """In which rows any cell is unbound."""
+    return np.logical_or.reduce([column == UNBOUND for column in columns])
