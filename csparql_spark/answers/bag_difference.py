@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from csparql_spark.answers.bindings import Bindings, Result
+from csparql_spark.answers.bindings import Bindings, Result, of_the_same_terms
 from csparql_spark.answers.tables import UNBOUND
 from csparql_spark.kernel.rows import dense_rows, unpaired
 from csparql_spark.kernel.sort import dense_ranks
@@ -88,6 +88,10 @@ def numbered_alike(mine: Bindings, theirs: Bindings) -> tuple[np.ndarray, np.nda
     """A number for each row of both tables, the same for equal rows. No term is told twice for it."""
     if not mine.variables:
         return np.zeros(mine.length, dtype=np.int64), np.zeros(theirs.length, dtype=np.int64)
+    if (shared := of_the_same_terms([mine, theirs])) is not None:
+        _, (ids, other_ids) = shared
+        numbers, _ = dense_rows([np.concatenate(pair) for pair in zip(ids, other_ids, strict=True)])
+        return numbers[: mine.length], numbers[mine.length :]
     (terms, ids), (others, other_ids) = mine.encoded(), theirs.encoded()
     codes = pa.concat_arrays([terms, others]).dictionary_encode().indices.to_numpy().astype(np.int64)
     codes = np.append(codes, UNBOUND)  # the last is of what is unbound

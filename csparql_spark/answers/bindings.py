@@ -166,7 +166,7 @@ class Bindings:
         selection = np.asarray(selection)
         positions = np.flatnonzero(selection) if selection.dtype == np.bool_ else selection.astype(np.int64)
         if self.variables and (self._made_of is not None or self._lists is not None):  # no term is told twice
-            terms, ids = self.encoded()
+            terms, ids = self.encoded() if self._made_of is None else self._made_of
             return Bindings.from_ids(self.variables, terms, [column[positions] for column in ids], in_order=True)
         return Bindings(self.variables, [column.take(pa.array(positions)) for column in self.columns], len(positions))
 
@@ -341,7 +341,9 @@ class Result:
 
 def in_one_order(tables: Sequence[Bindings]) -> tuple[pa.StringArray, list[list[np.ndarray]]]:
     """The distinct terms of tables together, in the order of their text, and per table and column the ids among these
-    (-1: unbound). No term is told twice for it."""
+    (-1: unbound), or more terms. No term is told twice for it."""
+    if (shared := of_the_same_terms(tables)) is not None:
+        return shared
     encoded = [table.encoded() for table in tables]
     terms, ids = _in_order(pa.concat_arrays([own for own, _ in encoded]).dictionary_encode())
     ids = np.append(ids, np.int32(-1))  # the last is of what is unbound
@@ -350,6 +352,14 @@ def in_one_order(tables: Sequence[Bindings]) -> tuple[pa.StringArray, list[list[
         [ids[np.where(column < 0, -1, column + start)] for column in columns]
         for (_, columns), start in zip(encoded, starts)
     ]
+
+
+def of_the_same_terms(tables: Sequence[Bindings]) -> tuple[pa.StringArray, list[list[np.ndarray]]] | None:
+    """The same of tables that were made of the same terms, which need not be compared."""
+    made = [table._made_of for table in tables]
+    if made[0] is None or any(one is None or one[0] is not made[0][0] for one in made):
+        return None
+    return made[0][0], [list(one[1]) for one in made if one is not None]
 
 
 def _in_order(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, np.ndarray]:

@@ -18,7 +18,7 @@ from csparql_spark.answers.bindings import Bindings
 from csparql_spark.answers.tables import Table
 from csparql_spark.rdf.dictionary import TermDictionary
 
-MOST = 200  # cells
+MOST = 60  # cells
 
 
 def is_few(rows: Table, variables: tuple[str, ...]) -> bool:

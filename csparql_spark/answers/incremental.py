@@ -12,7 +12,7 @@ when each of its rows holds.
     query.answer(limit=1_000_000)
     query.until()                                         # of each row: its tag; it holds until its tag is not later
                                                           # than `after`
-    query.answer_of(query.rows().take(some))                   # some of the rows only
+    query.answers_of(query.rows().take(some))                  # some of the rows only, as an answer
     query.changed()                                            # which rows have come and gone since it was asked last
 
 A dataset may have named graphs besides, each over a moving graph of its own: a GRAPH block is asked of each by itself.
@@ -30,12 +30,11 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from csparql_spark.answers.algebra import NotMaintainable
 from csparql_spark.answers.bindings import Bindings, Result
@@ -57,8 +56,6 @@ from csparql_spark.answers.tables import Table
 from csparql_spark.answers.translation import translated, why_not
 from csparql_spark.relations.moving import Moving
 from csparql_spark.windows.content import Content
-
-Ranked = Callable[[Sequence[np.ndarray]], tuple[pa.StringArray, list[np.ndarray]]]
 
 __all__ = [
     "Incremental",
@@ -211,15 +208,18 @@ class Incremental:
         """How many rows there were when `changed` was asked last."""
         return self._maintained.length
 
-    def answer_of(self, rows: Table) -> Result:
-        """Such rows, in the order of an answer; until when each holds is what their tags say."""
-        if self._few(rows):
-            table, tag = few_in_order(self._shared.content.dictionary, self.plan.variables, rows)
-            return Result("bindings", table=table, until=tag)
-        terms, ranks, tag = self._in_order(rows, self._ranks.alone)
-        return Result.from_table(
-            Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
-        ).holding(tag)
+    def answers_of(self, *tables: Table) -> list[Result]:
+        """Each of some tables of such rows, as answers with their terms in common."""
+        names = [f"?{name}" for name in self.plan.variables]
+        columns = [np.concatenate([rows.column(name) for rows in tables]) for name in names]
+        terms, ranks = self._ranks.alone(columns)
+        answers, start = [], 0
+        for rows in tables:
+            mine, tag = in_order([column[start : start + rows.length] for column in ranks], rows.tag)
+            table = Bindings.from_ids(self.plan.variables, terms, mine, rows.length, in_order=True)
+            answers.append(Result.from_table(table).holding(tag))
+            start += rows.length
+        return answers
 
     def until(self) -> np.ndarray | None:
         """The tags of the rows of the last answer; None where one cannot tell by tags how long a row holds. A true ASK
@@ -253,20 +253,15 @@ class Incremental:
         return rows
 
     def _table(self, rows: Table) -> Bindings:
-        if not self._ordering.shared and self._few(rows):
-            table, self._until = few_in_order(self._shared.content.dictionary, self.plan.variables, rows)
+        plan = self.plan
+        if not plan.ordered and not self._ordering.shared and is_few(rows, plan.variables):
+            table, self._until = few_in_order(self._shared.content.dictionary, plan.variables, rows)
             return table
-        terms, ranks, self._until = self._in_order(rows, self._ranks.of)
+        terms, ranks = self._ranks.of([rows.column(f"?{name}") for name in plan.variables])
+        if not plan.ordered and ranks:
+            ranks, self._until = in_order(ranks, rows.tag)
+        else:
+            self._until = None if rows.tag is None else longest_first(ranks, rows.tag)
         if ranks and self._until is not None:
             self._ordering.hold(Ordered(self._versions, self._after, terms, ranks, self._until))
-        return Bindings.from_ids(self.plan.variables, terms, ranks, rows.length, in_order=True)
-
-    def _few(self, rows: Table) -> bool:
-        return not self.plan.ordered and is_few(rows, self.plan.variables)
-
-    def _in_order(self, rows: Table, ranked: Ranked) -> tuple[pa.StringArray, list[np.ndarray], np.ndarray | None]:
-        """The terms of rows, and the rows with their tags in the order of an answer."""
-        terms, ranks = ranked([rows.column(f"?{name}") for name in self.plan.variables])
-        if not self.plan.ordered and ranks:
-            return terms, *in_order(ranks, rows.tag)
-        return terms, ranks, None if rows.tag is None else longest_first(ranks, rows.tag)
+        return Bindings.from_ids(plan.variables, terms, ranks, rows.length, in_order=True)

@@ -67,21 +67,16 @@ class Ranks:
             return pa.array([], pa.string()), []
         distinct, cells = dense_ranks(np.concatenate(columns))
         unbound = int(distinct.searchsorted(0))  # 1 if some cell is, or 0
-        terms = self._dictionary.decode(distinct[unbound:])
-        order = sorted(range(len(terms)), key=terms.__getitem__)
+        order, terms = self._dictionary.sorted(distinct[unbound:])
         rank = np.full(len(distinct), -1, dtype=np.int32)
-        rank[np.array(order, dtype=np.int64) + unbound] = np.arange(len(order), dtype=np.int32)
+        rank[order + unbound] = np.arange(len(order), dtype=np.int32)
         ranks, rows = rank[cells], len(columns[0])
-        return (
-            pa.array([terms[place] for place in order], pa.string()),
-            [ranks[place * rows : (place + 1) * rows] for place in range(len(columns))],
-        )
+        return terms, [ranks[place * rows : (place + 1) * rows] for place in range(len(columns))]
 
     def _change(self, mask: np.ndarray, ids: np.ndarray) -> None:
         """Keep those of the terms that a mask tells, and put the terms of new ids between them."""
-        fresh = self._dictionary.decode(ids)
-        order = sorted(range(len(fresh)), key=fresh.__getitem__)
-        fresh, ids = pa.array([fresh[place] for place in order], pa.string()), ids[order]
+        order, fresh = self._dictionary.sorted(ids)
+        ids = ids[order]
         before = np.concatenate([[0], np.cumsum(mask)])  # how many are kept of those before
         places = before[pc.search_sorted(self._array, fresh).to_numpy()] + np.arange(len(ids))
         old = np.ones(int(before[-1]) + len(ids), dtype=bool)

@@ -49,12 +49,19 @@ class RowStep:
     widest: int | None
 
     @cached_property
-    def come(self) -> Result:
-        return self._answer(self.changes.come)
+    def _answers(self) -> list[Result]:
+        """What has come, and what has gone, with their terms in common: so the two are soon compared."""
+        rows = (self.changes.come, self.changes.gone)
+        timed = [Table(some.columns, some.length, until_of(some.tag, self.widest)) for some in rows]
+        return self.evaluator.answers_of(*timed)
 
-    @cached_property
+    @property
+    def come(self) -> Result:
+        return self._answers[0]
+
+    @property
     def gone(self) -> Result:
-        return self._answer(self.changes.gone)
+        return self._answers[1]
 
     @cached_property
     def delta(self) -> Delta:
@@ -67,9 +74,6 @@ class RowStep:
     @property
     def empty(self) -> bool:
         return not self.changes.come.length and not self.changes.gone.length
-
-    def _answer(self, rows: Table) -> Result:
-        return self.evaluator.answer_of(Table(rows.columns, rows.length, until_of(rows.tag, self.widest)))
 
 
 class ViewRows:

@@ -16,7 +16,7 @@ import os
 from types import ModuleType
 
 CHOICE = "CSPARQL_SPARK_KERNEL"  # "numpy": the twins run, though the library is there
-VERSION = 7  # of what it is called with: a library of another version is not used
+VERSION = 8  # of what it is called with: a library of another version is not used
 
 
 def _loaded() -> tuple[ModuleType | None, str]:

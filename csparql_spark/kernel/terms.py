@@ -4,6 +4,7 @@
     terms.encode(pa.array(["<urn:a>", '"1"', "<urn:a>"]))      # [0, 1, 0]
     terms.find('"1"'), terms.find('"2"')                       # (1, -1)
     terms.decode(np.array([1, 0])), terms.array(np.array([1]))  # ['"1"', '<urn:a>'], an array of Arrow
+    terms.sorted(np.array([1, 0]))                              # [0, 1], ['"1"', '<urn:a>']: in the order of their text
     terms.weight(kept, 4096)     # bytes of the terms longer than that which a mask does not keep
     terms.kept(np.array([1]))    # another table, of these terms only: their ids are 0, 1, …
 

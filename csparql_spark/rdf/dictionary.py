@@ -69,6 +69,10 @@ class TermDictionary:
         """The same, for who has no need of strings of Python."""
         return self._terms.array(ids)
 
+    def sorted(self, ids: np.ndarray) -> tuple[np.ndarray, pa.StringArray]:
+        """The places of different ids in the order of their terms, and these terms."""
+        return self._terms.sorted(ids)
+
     def compact(self, wanted: np.ndarray) -> np.ndarray:
         """Keep the ids in `wanted` (sorted, distinct) only; return the table from old ids to new ones (-1:
         forgotten)."""

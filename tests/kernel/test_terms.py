@@ -36,6 +36,10 @@ def test_both_tables_say_the_same(
         assert ids.dtype == np.int64 and ids.tolist() == theirs.encode(array).tolist()
         assert mine.decode(ids) == array.to_pylist() == mine.array(ids).to_pylist()
         assert mine.array(ids).type == theirs.array(ids).type == pa.string()
+        some = np.array(data.draw(st.permutations(sorted(set(ids.tolist())))), np.int64)
+        (order, texts), (wanted, others) = mine.sorted(some), theirs.sorted(some)
+        assert order.tolist() == wanted.tolist() and texts.equals(others) and texts.type == pa.string()
+        assert texts.to_pylist() == sorted(theirs.decode(some))
     assert len(mine) == len(theirs)
     assert [mine.find(term) for term in sought] == [theirs.find(term) for term in sought]
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(mine), max_size=len(mine))), dtype=bool)

@@ -50,6 +50,7 @@ PyObject *encode(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 PyObject *find(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *spread(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *texts(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *sorted_texts(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* spellings.c */
 PyObject *spell(PyObject *module, PyObject *const *arguments, Py_ssize_t count);

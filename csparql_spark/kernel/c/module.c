@@ -2,7 +2,7 @@
 
 #define FUNCTION(name) {#name, name, METH_FASTCALL, NULL}
 
-enum { VERSION = 7 }; /* as `native.py` wants it */
+enum { VERSION = 8 }; /* as `native.py` wants it */
 
 static PyObject *version(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -20,7 +20,7 @@ static PyMethodDef functions[] = {
     FUNCTION(dense_rows), FUNCTION(count_rows), FUNCTION(find_rows), FUNCTION(unpaired),
     FUNCTION(order), FUNCTION(unite), FUNCTION(turn), FUNCTION(distinct), FUNCTION(dense_ranks), FUNCTION(ordered),
     FUNCTION(lines),
-    FUNCTION(encode), FUNCTION(find), FUNCTION(spread), FUNCTION(texts),
+    FUNCTION(encode), FUNCTION(find), FUNCTION(spread), FUNCTION(texts), FUNCTION(sorted_texts),
     FUNCTION(spell),
     FUNCTION(table_body),
     FUNCTION(row_text),

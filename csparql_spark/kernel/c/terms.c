@@ -1,4 +1,6 @@
 /* A dictionary of terms, whose columns are Python's: it hands them in with each call, and makes them longer. */
+#include <stdlib.h>
+
 #include "kernel.h"
 #include "terms.h"
 
@@ -158,4 +160,89 @@ PyObject *texts(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
         }
     }
     return end_with(&call, list);
+}
+
+/* A term among others that are put in order: its bytes, eight of them behind what all have in common, as a number that
+ * is as much less as they come before others, and which of the sought ids has it. */
+typedef struct {
+    uint64_t key;
+    const uint8_t *bytes;
+    int64_t length, place;
+} Text;
+
+/* UTF-8 has the order of its characters. */
+static int by_text(const void *one, const void *other)
+{
+    const Text *first = one, *second = other;
+    if (first->key != second->key)
+        return first->key < second->key ? -1 : 1;
+    int64_t shorter = first->length < second->length ? first->length : second->length;
+    int differ = memcmp(first->bytes, second->bytes, (size_t)shorter);
+    return differ ? differ : (first->length > second->length) - (first->length < second->length);
+}
+
+static int64_t in_common(const Text *texts, Py_ssize_t size)
+{
+    int64_t common = size ? texts[0].length : 0;
+    for (Py_ssize_t i = 1; i < size && common; i++) {
+        if (texts[i].length < common)
+            common = texts[i].length;
+        for (int64_t k = 0; k < common; k++)
+            if (texts[i].bytes[k] != texts[0].bytes[k])
+                common = k;
+    }
+    return common;
+}
+
+/* sorted_texts(offsets, data, ids, out order, out int32 offsets) -> their text, one after the other, as bytes
+ *
+ * Ids of different terms are put in the order of these: `order` has their places. */
+PyObject *sorted_texts(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    Call call;
+    begin(&call, arguments, count);
+    Column offsets = column(&call);
+    Flags data = flags_in(&call);
+    Column ids = column(&call), order = column_out(&call);
+    Ids ends = ids_out(&call);
+    if (!call.failed && (order.size != ids.size || ends.size != ids.size + 1))
+        wrong(&call, "columns of lengths that do not fit");
+    int64_t length = 0;
+    for (Py_ssize_t i = 0; i < ids.size && !call.failed; i++) {
+        if (ids.data[i] < 0 || ids.data[i] >= offsets.size - 1 || offsets.data[ids.data[i]] < 0 ||
+            offsets.data[ids.data[i] + 1] < offsets.data[ids.data[i]] ||
+            offsets.data[ids.data[i] + 1] > data.size)
+            wrong(&call, "an id that stands for no term");
+        else if ((length += offsets.data[ids.data[i] + 1] - offsets.data[ids.data[i]]) > INT32_MAX)
+            wrong(&call, "more text than a column can have");
+    }
+    if (call.failed)
+        return end(&call, 0);
+    Text *texts = malloc((size_t)ids.size * sizeof *texts + 1);
+    PyObject *text = texts ? PyBytes_FromStringAndSize(NULL, length) : NULL;
+    if (!texts)
+        no_memory(&call);
+    if (text) {
+        for (Py_ssize_t i = 0; i < ids.size; i++) {
+            int64_t start = offsets.data[ids.data[i]];
+            texts[i] = (Text){0, data.data + start, offsets.data[ids.data[i] + 1] - start, i};
+        }
+        const int64_t common = in_common(texts, ids.size);
+        for (Py_ssize_t i = 0; i < ids.size; i++)
+            for (int64_t k = common; k < common + 8; k++)
+                texts[i].key = texts[i].key << 8 | (k < texts[i].length ? texts[i].bytes[k] : 0);
+        qsort(texts, (size_t)ids.size, sizeof *texts, by_text);
+        char *bytes = PyBytes_AsString(text);
+        int32_t end_of = 0;
+        for (Py_ssize_t i = 0; i < ids.size; i++) {
+            order.data[i] = texts[i].place;
+            ends.data[i] = end_of;
+            memcpy(bytes + end_of, texts[i].bytes, (size_t)texts[i].length);
+            end_of += (int32_t)texts[i].length;
+        }
+        ends.data[ids.size] = end_of;
+    }
+    free(texts);
+    return end_with(&call, text);
 }

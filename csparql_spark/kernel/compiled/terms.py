@@ -14,6 +14,7 @@ MOST_SPARE = 16 << 20
 _library = native.library
 assert _library is not None
 _encode, _find, _spread, _texts = _library.encode, _library.find, _library.spread, _library.texts
+_sorted_texts = _library.sorted_texts
 
 
 class Terms:
@@ -56,6 +57,13 @@ class Terms:
 
     def decode(self, ids: np.ndarray) -> list[str]:
         return _texts(self._offsets[: self._count + 1], self._data, np.ascontiguousarray(ids, np.int64))
+
+    def sorted(self, ids: np.ndarray) -> tuple[np.ndarray, pa.StringArray]:
+        order, offsets = np.empty(len(ids), np.int64), np.empty(len(ids) + 1, np.int32)
+        text = _sorted_texts(
+            self._offsets[: self._count + 1], self._data, np.ascontiguousarray(ids, np.int64), order, offsets
+        )
+        return order, pa.StringArray.from_buffers(len(ids), pa.py_buffer(offsets), pa.py_buffer(text))
 
     def array(self, ids: np.ndarray) -> pa.StringArray:
         return self._taken(ids).cast(pa.string())

@@ -38,6 +38,11 @@ class Terms:
     def decode(self, ids: np.ndarray) -> list[str]:
         return [self._terms[id] for id in ids.tolist()]
 
+    def sorted(self, ids: np.ndarray) -> tuple[np.ndarray, pa.StringArray]:
+        terms = self.decode(ids)
+        order = sorted(range(len(terms)), key=terms.__getitem__)
+        return np.array(order, np.int64), pa.array([terms[place] for place in order], pa.string())
+
     def array(self, ids: np.ndarray) -> pa.StringArray:
         return pa.array(self.decode(ids), pa.string())
 
