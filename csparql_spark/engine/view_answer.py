@@ -22,11 +22,12 @@ from typing import NamedTuple, Protocol
 from csparql_spark.answers.arrears import Debt
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.deadline import Deadline
+from csparql_spark.answers.delta_bytes import unchanged
 from csparql_spark.answers.limits import Limits
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.r2s import compared, stepped
 from csparql_spark.engine.view_rows import RowStep, ViewRows
-from csparql_spark.store.keyframes import LEAST_ROWS
+from csparql_spark.store.keyframes import LEAST_COMPARED, LEAST_ROWS
 
 
 class Versioned(Protocol):
@@ -72,6 +73,8 @@ class ViewAnswer:
         self._last: MemberReply | None = None  # the last whole
         self._within: Limits | None = None  # of who was told it
         self._length = 0  # rows of what was said last
+        self._unchanged = b""  # a change of the last whole, in which there is none
+        self._version = self._first = -1  # what was seen last, and from which instant on
 
     @property
     def nbytes(self) -> int:
@@ -88,20 +91,41 @@ class ViewAnswer:
 
     def _all(self, asker: Asker) -> MemberReply:
         """All that there is."""
-        keyframes = asker.keyframes
-        if keyframes is None or self._rows is None:
+        version = self._evaluator.version
+        if version != self._version:
+            self._version, self._first = version, asker.instant
+        if asker.keyframes is None:
             return self._replied(asker)
-        if self._length >= LEAST_ROWS:
-            step = self._step(asker)
-            if step is not None and keyframes.wants_change(
-                asker.member.id, asker.instant, step.since, step.rows, step.delta.changed
-            ):
-                self._last, self._length = None, step.rows
-                return MemberReply(self._evaluator.version, step.rows, step.change, step.since)
-        reply = self._replied(asker)
-        if self._length >= LEAST_ROWS:
+        if self._rows is None or self._length < LEAST_COMPARED:
+            reply = self._same(asker, asker.keyframes) or self._replied(asker)
+        else:
+            reply = self._stepped(asker, asker.keyframes) or self._replied(asker)
+        if self._rows is not None and self._length >= LEAST_COMPARED:
             self._rows.step(asker.instant)  # what changes from here on will be known
         return reply
+
+    def _same(self, asker: Asker, keyframes: Keyframes) -> MemberReply | None:
+        """That nothing has changed, if that is so, and kept."""
+        last, told = self._last, asker.member.told
+        if last is None or last.version != self._version or self._within != asker.limits:
+            return None
+        if told is None or told < self._first or last.rows < LEAST_ROWS:
+            return None
+        if not keyframes.wants_change(asker.member.id, asker.instant, told, last.rows, 0):
+            return None
+        return MemberReply(last.version, last.rows, self._unchanged, told)
+
+    def _stepped(self, asker: Asker, keyframes: Keyframes) -> MemberReply | None:
+        """What has changed, if that is known, and kept."""
+        step = self._step(asker)
+        if step is None:
+            return None
+        whose = asker.member.id, asker.instant, step.since, step.rows
+        # What cannot be kept need not be put into words.
+        if not keyframes.wants_change(*whose, step.least) or not keyframes.wants_change(*whose, step.delta.changed):
+            return None
+        self._last, self._length = None, step.rows
+        return MemberReply(self._evaluator.version, step.rows, step.change, step.since)
 
     def _changed(self, asker: Asker) -> MemberReply:
         """What has come, or gone."""
@@ -123,5 +147,6 @@ class ViewAnswer:
         if self._last is None or self._last.version != version or self._within != asker.limits:
             answer = self._whole()
             self._last, self._within = MemberReply(version, len(answer), answer.to_bytes()), asker.limits
+            self._unchanged = unchanged(answer, listed=asker.member.query.listed)
         self._length = self._last.rows
         return self._last

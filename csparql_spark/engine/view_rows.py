@@ -72,6 +72,11 @@ class RowStep:
         return delta_bytes.to_bytes(self.delta)
 
     @property
+    def least(self) -> int:
+        """So many rows have changed at least: one that has come and one that has gone may be one that stays."""
+        return max(self.changes.come.length, self.changes.gone.length)
+
+    @property
     def empty(self) -> bool:
         return not self.changes.come.length and not self.changes.gone.length
 

@@ -4,11 +4,15 @@
 
 An answer can be read as long as its keyframe and the changes up to it are there. A change weighs its rows, and what a
 head costs; a keyframe follows where the changes since the last one would weigh more than it, where a change would weigh
-more than half of the answer, and after `MOST_CHANGES` of them, so that no answer takes longer to be read.
+more than half of the answer, and after `MOST_CHANGES` of them, so that no answer takes longer to be read. That nothing
+has changed weighs one row.
 
-    newest = Newest(instant=17_000, rows=500, frame=16_000, frame_rows=480, weight=30, changes=1)
-    may_change(newest, rows=510)                # it is worth while to find out what has changed
-    keeps_change(newest, rows=510, changed=12)  # so it is written as that
+To find out what has changed in an answer of few rows, and to write that, takes longer than to write it whole. So of
+those with fewer than `LEAST_COMPARED` only that is stored as a change in which nothing has changed.
+
+    newest = Newest(instant=17_000, rows=900, frame=16_000, frame_rows=880, weight=30, changes=1)
+    may_change(newest, rows=910)                # it is worth while to find out what has changed
+    keeps_change(newest, rows=910, changed=12)  # so it is written as that
 
 Everything is counted in rows, which do not hang on how anything is spelled, and `newest` is what is stored of the query
 before the answer. So whether an answer is a keyframe is a function of the query's answers: neither of batches nor of
@@ -22,6 +26,7 @@ from typing import NamedTuple
 HEAD = 16  # rows that a change weighs besides its own
 MOST_CHANGES = 100  # from one keyframe to the next
 LEAST_ROWS = 2 * HEAD  # an answer of fewer is always whole
+LEAST_COMPARED = 512  # rows of an answer of which it is stored what has changed
 
 
 class Newest(NamedTuple):
@@ -37,14 +42,15 @@ class Newest(NamedTuple):
 
 
 def weighs(changed: int) -> int:
-    return changed + HEAD
+    return changed + HEAD if changed else 1
 
 
 def most_changed(newest: Newest, rows: int) -> int:
     """The rows of the largest change that is stored as one; negative if none is."""
-    if newest.changes >= MOST_CHANGES:
+    room = newest.frame_rows - newest.weight
+    if rows < LEAST_ROWS or newest.changes >= MOST_CHANGES or room < weighs(0):
         return -1
-    return min(rows // 2, newest.frame_rows - newest.weight) - HEAD
+    return 0 if rows < LEAST_COMPARED else max(0, min(rows // 2, room) - HEAD)
 
 
 def may_change(newest: Newest, rows: int) -> bool:

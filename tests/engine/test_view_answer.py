@@ -82,7 +82,8 @@ def told_as_changes(
 def test_changes_folded_are_wholes(log: list[Entry], drawn: st.DataObject) -> None:
     wanted = {(one.query, one.instant): one.payload for one in fed(log) if isinstance(one, InstantAnswer)}
     with (
-        mock.patch.object(view_answer, "LEAST_ROWS", drawn.draw(st.sampled_from([0, 0, 2]), label="least")),
+        mock.patch.object(view_answer, "LEAST_ROWS", drawn.draw(st.sampled_from([0, 2]), label="least")),
+        mock.patch.object(view_answer, "LEAST_COMPARED", drawn.draw(st.sampled_from([0, 0, 2, 99]), label="compared")),
         mock.patch.object(dictionary, "SPARE", 2),  # ids change their meaning often
     ):
         keeper = told_as_changes(log, st.sampled_from([0, 0, 0, 1]), st.integers(0, 5), drawn)
@@ -94,7 +95,7 @@ RSTREAM = "REGISTER QUERY q AS SELECT ?s FROM STREAM <urn:s> [RANGE 10s STEP 1s]
 
 def test_an_answer_of_few_rows_is_whole_and_who_comes_back_begins_with_a_whole() -> None:
     """
-    rows   20    40    60     80       100   120
+    rows  300   600   900   1200      1500  1800
     ───────┼─────┼─────┼──────┼────│───┼─────┼──▶      at │ the group comes back from its state
            whole whole change change   whole change
     """
@@ -105,21 +106,42 @@ def test_an_answer_of_few_rows_is_whole_and_who_comes_back_begins_with_a_whole()
         if number == 4:
             group = restore("key", state)
         group.keep_by(keeper)
-        message = step(group, number, rows=20)
+        message = step(group, number, rows=300)
         save(group, state)
-        assert isinstance(message, InstantAnswer) and message.rows == 20 * (number + 1)
+        assert isinstance(message, InstantAnswer) and message.rows == 300 * (number + 1)
         keeper.take(message)
         since.append(message.since)
     assert since == [None, None, 2000, 3000, None, 5000]
 
 
+def test_that_nothing_has_changed_is_a_change_in_answers_of_fewer_rows_too() -> None:
+    """
+    rows   40     40    40       40     80    80
+    ───────┼──────┼─────┼────│───┼──────┼─────┼──▶    RANGE 10s STEP 1s; at │ the group comes back from its state
+           whole  same  same     whole  whole same
+    """
+    group, state, keeper = group_of(RSTREAM), DictState(), EachChange()
+    save(group, state)
+    since = []
+    for number, rows in enumerate((40, 0, 0, 0, 40, 0)):
+        if number == 3:
+            group = restore("key", state)
+        group.keep_by(keeper)
+        message = step(group, number, rows)
+        save(group, state)
+        keeper.take(message)
+        since.append(message.since)
+    assert since == [None, 1000, 2000, None, None, 5000]
+    assert keeper.changes == 3
+
+
 def test_what_has_changed_may_not_make_an_answer_too_large() -> None:
     group, keeper = group_of(RSTREAM), EachChange()
     group.keep_by(keeper)
-    group.limit(Limits(rows=100))
+    group.limit(Limits(rows=1800))
     told: list[Message] = []
     for number in range(4):
-        made = Chunk.from_triples([(f"<urn:{number}-{n}>", "<urn:p>", '"1"') for n in range(30)])
+        made = Chunk.from_triples([(f"<urn:{number}-{n}>", "<urn:p>", '"1"') for n in range(600)])
         seq, at = 2 * number + 3, 1000 * number
         for row in (
             Row("key", 0, seq, "chunk", at + 500, "urn:s", made.to_ipc()),
@@ -129,5 +151,5 @@ def test_what_has_changed_may_not_make_an_answer_too_large() -> None:
                 keeper.take(message)
                 told.append(message)
     *_, before, failed = told
-    assert isinstance(before, InstantAnswer) and (before.rows, before.since is not None) == (90, True)
-    assert isinstance(failed, QueryFailure) and failed.reason.startswith("the answer has more than 100 rows"), failed
+    assert isinstance(before, InstantAnswer) and (before.rows, before.since is not None) == (1800, True)
+    assert isinstance(failed, QueryFailure) and failed.reason.startswith("the answer has more than 1,800 rows"), failed

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from csparql_spark.store import keyframes
 from tests.examples import examples
 
-answers = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), min_size=1, max_size=300)
+rows = st.integers(0, 400) | st.integers(400, 1200)
+answers = st.lists(st.tuples(rows, st.integers(0, 400)), min_size=1, max_size=300)
 quiet = st.lists(st.tuples(st.integers(4000, 4004), st.integers(4, 6)), min_size=150, max_size=300)
+silent = st.lists(st.tuples(st.sampled_from([20, 40, 40, 40, 600]), st.just(0)), min_size=150, max_size=300)
 
 
 def told(history: list[tuple[int, int]]) -> list[bool]:
@@ -17,8 +19,10 @@ def told(history: list[tuple[int, int]]) -> list[bool]:
     found = [False]
     frame, weight, count = history[0][0], 0, 0
     for (before, _), (rows, changed) in zip(history, history[1:]):
-        weighs = max(changed, abs(rows - before)) + 16
-        if 2 * weighs <= rows and weight + weighs <= frame and count < 100:
+        changed = max(changed, abs(rows - before))
+        weighs = changed + 16 if changed else 1
+        worth = rows >= 32 if not changed else rows >= 512 and 2 * weighs <= rows
+        if worth and weight + weighs <= frame and count < 100:
             weight, count = weight + weighs, count + 1
             found.append(True)
         else:
@@ -27,7 +31,7 @@ def told(history: list[tuple[int, int]]) -> list[bool]:
     return found
 
 
-@given(st.one_of(answers, quiet))
+@given(st.one_of(answers, quiet, silent))
 @settings(max_examples=examples(300), deadline=None)
 def test_it_is_as_it_is_told(history: list[tuple[int, int]]) -> None:
     found, newest = [], None
@@ -42,7 +46,8 @@ def test_it_is_as_it_is_told(history: list[tuple[int, int]]) -> None:
     assert found == told(history)
 
 
-def test_small_answers_are_whole() -> None:
-    for rows in range(40):
-        change = keyframes.keeps_change(keyframes.after_whole(0, rows), rows, 0)
-        assert change == keyframes.may_change(keyframes.after_whole(0, rows), rows) == (rows >= keyframes.LEAST_ROWS)
+def test_small_answers_are_whole_unless_nothing_has_changed() -> None:
+    for rows in (*range(40), *range(500, 600)):
+        newest = keyframes.after_whole(0, rows)
+        assert keyframes.keeps_change(newest, rows, 0) == keyframes.may_change(newest, rows) == (rows >= 32)
+        assert keyframes.keeps_change(newest, rows, 1) == (rows >= 512)
