@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.delta import delta_of, folded
 from csparql_spark.answers.delta_bytes import to_bytes
-from csparql_spark.store import StoredAnswer, newest_answers
+from csparql_spark.store import StoredAnswer, keyframes, newest_answers
 from csparql_spark.store.inspection import inspect
 from csparql_spark.store.order import AnswerOrder
 from csparql_spark.store.retention import _forget_old
@@ -28,6 +28,13 @@ from .histories import History, histories
 from .opened import Opened
 
 several = st.tuples(histories(1), histories(2), histories(3, most=3))
+
+
+@pytest.fixture(autouse=True)
+def _answers_of_fewer_rows_are_compared() -> Iterator[None]:
+    """So that histories may be short."""
+    with mock.patch.object(keyframes, "LEAST_COMPARED", 32):
+        yield
 
 
 @contextmanager
@@ -53,8 +60,10 @@ def twin(history: History) -> list[tuple[bytes, int | None, int, int]]:
         if before is not None:
             delta = delta_of(before, now, listed=history.listed)
             changed = len(delta.added) + len(delta.removed) + len(delta.stayed)
-            if 2 * (changed + 16) <= len(now) and weight + changed + 16 <= frame_rows and count < 100:
-                weight, count = weight + changed + 16, count + 1
+            weighs = changed + 16 if changed else 1
+            worth = 2 * weighs <= len(now) if changed else len(now) >= 32
+            if worth and weight + weighs <= frame_rows and count < 100:
+                weight, count = weight + weighs, count + 1
                 found.append((to_bytes(delta), 1000 * (at - 1), frame, weight))
             else:
                 changed = None
