@@ -34,7 +34,7 @@ from pathlib import Path
 from csparql_spark.disk.connection import connect
 from csparql_spark.disk.errors import DatabaseBusy, DatabaseFault, StoreError
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 # The conditions on `kind` are those of the index, without which the views would read every chunk there is.
 STREAMS = """
@@ -66,6 +66,27 @@ CREATE VIEW queries AS
         SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
         AND gone.kind = 'unregister' AND gone.subject = made.subject AND gone.seq > made.seq)
 """
+
+# Of the queries that there are all versions that are kept: `ended` is the place where the next one begins. And of each
+# query the newest.
+_GONE = """
+    WHERE kind NOT IN ('chunk', 'tick') AND kind = 'register' AND NOT EXISTS (
+        SELECT 1 FROM log AS gone INDEXED BY log_registry WHERE gone.kind NOT IN ('chunk', 'tick')
+        AND gone.kind = 'unregister' AND gone.subject = made.subject AND gone.seq > made.seq)
+"""
+VERSIONS = (
+    "DROP VIEW queries",
+    f"""
+CREATE VIEW versions AS
+    SELECT seq AS id, subject AS name, at AS registered, payload, payload_sum, (
+        SELECT min(next.seq) FROM log AS next INDEXED BY log_registry WHERE next.kind NOT IN ('chunk', 'tick')
+        AND next.kind = 'register' AND next.subject = made.subject AND next.seq > made.seq) AS ended
+    FROM log AS made INDEXED BY log_registry{_GONE}""",
+    f"""{QUERIES}        AND NOT EXISTS (
+        SELECT 1 FROM log AS next INDEXED BY log_registry WHERE next.kind NOT IN ('chunk', 'tick')
+        AND next.kind = 'register' AND next.subject = made.subject AND next.seq > made.seq)
+""",
+)
 
 # What queries cost: the newest points of each, numbered as they came. `totals` is what they sum up to, as JSON.
 MEASURES = """
@@ -251,6 +272,7 @@ SINCE = {
     4: POSITIONS,
     5: (),  # the log has entries of the kind `fail`, which a program before cannot read
     6: CHAINS,
+    7: VERSIONS,  # a query can be replaced in place
 }
 
 CHECKED_BYTES = 64 << 20

@@ -19,15 +19,17 @@ more than `MOST_BYTES` waits no longer, and closes its background itself.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from csparql_spark.engine.closings import Closing, Closings
 from csparql_spark.engine.held_entries import MOST_BYTES, HeldEntries
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.views import Views
-from csparql_spark.schedule.routing import DAMAGED, Row
+from csparql_spark.schedule.routing import DAMAGED, REPLACED, Row
 
-ANSWERING = frozenset({"pause", "resume", "fail", DAMAGED})  # entries that need what is due before them to be answered
+# Entries that need what is due before them to be answered.
+ANSWERING = frozenset({"pause", "resume", "fail", REPLACED, DAMAGED})
 
 
 class BackgroundWait:
@@ -73,7 +75,11 @@ class BackgroundWait:
 
     def stops(self, row: Row) -> bool:
         """Whether a row cannot be taken yet."""
-        return self.is_on or row.kind in ANSWERING and self.must_wait()
+        return self.is_on or self._is_answering(row) and self.must_wait()
+
+    def _is_answering(self, row: Row) -> bool:
+        """Whether what is due before a row has to be answered before it: who is replaced answers to its end."""
+        return row.kind in ANSWERING or row.kind == "register" and "ends" in json.loads(row.payload or b"{}")
 
     def begin_if_due(self) -> bool:
         """Begin to wait if something is due that cannot be answered yet. Whether that is so."""
@@ -91,7 +97,7 @@ class BackgroundWait:
         """The held rows that need not wait any longer: to be taken one after the other, and what one of them makes due
         may begin a wait again."""
         while self.held and not self.is_on:
-            if self.held.head.kind in ANSWERING and self.must_wait():
+            if self._is_answering(self.held.head) and self.must_wait():
                 self.is_on = True
             else:
                 yield self.held.take()

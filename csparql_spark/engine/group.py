@@ -38,7 +38,7 @@ from csparql_spark.engine.views import Views
 from csparql_spark.kernel.sort import distinct, ordered
 from csparql_spark.log.contents import QueryFailed
 from csparql_spark.rdf.chunk import Chunk
-from csparql_spark.schedule.routing import DAMAGED, UNREADABLE, WAKE, Registration, Row
+from csparql_spark.schedule.routing import DAMAGED, REPLACED, UNREADABLE, WAKE, Registration, Row
 from csparql_spark.windows.content import END_OF_TIME, Content
 from csparql_spark.windows.progress import Arrival
 from csparql_spark.windows.rule import is_timed
@@ -118,7 +118,6 @@ class Group:
         """Keep an entry until it can be taken. Who is deleted waits for nothing."""
         self.wait.is_on = True
         if row.kind == "unregister" and row.seq > self.reached:
-            self.wait.held.forget(json.loads(row.payload or b"")["id"])
             self._unregister(row)
             self.wait.held.hold(row)
             yield from self._resume()
@@ -168,6 +167,9 @@ class Group:
                 return  # it moves no clock: nothing is due to the others that was not before
             case "unregister":
                 self._unregister(row)
+            case _ if row.kind == REPLACED:
+                yield from self._end(json.loads(row.payload or b"")["id"], row.at)
+                return  # as little as that of a registration
             case "pause" | "resume":
                 yield from self._pause(row)
             case "fail":
@@ -183,8 +185,10 @@ class Group:
         yield from self._answer_or_wait()
 
     def _register(self, row: Row) -> Iterator[Message]:
+        registration: Registration = json.loads(row.payload or b"")
+        if "ends" in registration:
+            yield from self._end(registration["ends"], row.at)
         try:
-            registration: Registration = json.loads(row.payload or b"")
             failure = registration.get("failure")
             if failure is not None and failure["answered"] is None:  # it has told nothing, and need not be read
                 if registration.get("failed") is None:
@@ -228,8 +232,23 @@ class Group:
             if member.failed is None:
                 yield self._fail(member, row.at, ValueError(reason))
 
+    def _end(self, id: int, at: int) -> Iterator[Message]:
+        """Another version takes the place of a member, with an entry stamped so: what has passed by then it answers, up
+        to that millisecond, since nothing more that it would see is to come. The next version begins with the one
+        after."""
+        member = self.members.get(id)
+        if member is None:
+            return  # it could not be read
+        member.progress.tick(None, at)
+        yield from self._answer([member])
+        del self.members[member.id]
+        self.members_changed()
+
     def _unregister(self, row: Row) -> None:
-        self.members.pop(json.loads(row.payload or b"")["id"], None)  # none, if it could not be read
+        version: int | None = json.loads(row.payload or b"")["id"]
+        while version is not None:  # where its registration is held, the versions that would have ended are there, too
+            self.members.pop(version, None)  # none, if it could not be read
+            version = self.wait.held.forget(version)
         self.members_changed()
 
     def _pause(self, row: Row) -> Iterator[Message]:

@@ -65,12 +65,17 @@ class HeldEntries:
         self._stored = 0
         return row
 
-    def forget(self, query: int) -> None:
-        """A query is deleted before its registration was taken."""
-        kept = deque(row for row in self._rows if (row.kind, row.seq) != ("register", query))
-        if len(kept) < len(self._rows):
-            self._rows, self._stored = kept, 0
-            self.nbytes = sum(len(row.payload or b"") for row in kept)
+    def forget(self, query: int) -> int | None:
+        """A query is deleted before its registration was taken. The version that would have ended with that, if there
+        is one here."""
+        found = next((row for row in self._rows if (row.kind, row.seq) == ("register", query)), None)
+        if found is None:
+            return None
+        self._rows.remove(found)
+        self._stored = 0
+        self.nbytes -= len(found.payload or b"")
+        ends: int | None = json.loads(found.payload or b"{}").get("ends")
+        return ends
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
         """What is to be stored, each under a number of its own; what is stored under others is no longer part of it."""

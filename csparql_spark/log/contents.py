@@ -46,6 +46,8 @@ class QueryRegistered:
     paused: bool = False  # whether it begins so
     compiled: Compiled | None = field(default=None, repr=False)
     reads: Mapping[str, list[str]] | None = None  # what it reads ("streams", "graphs", "rules"), where it has no form
+    replaces: int | None = None  # the version of the query that ends here: the place of its entry; None: it is new
+    origin: int | None = None  # then, the first of its versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ def content_of(entry: Entry | Draft) -> AnyContent:
         case "pause" | "resume":
             return QueryPaused(json.loads(payload)["id"], entry.kind == "pause")
         case "fail":
-            return QueryFailed(**json.loads(payload))
+            return query_failed(payload)
         case "background":
             return GraphSet(entry.payload, entry.rows)
         case "rules":
@@ -210,6 +212,11 @@ def content_of(entry: Entry | Draft) -> AnyContent:
 def stream_made(payload: bytes) -> StreamMade:
     """What the payload of an entry says that made a stream."""
     return StreamMade(**json.loads(payload))
+
+
+def query_failed(payload: bytes) -> QueryFailed:
+    """What the payload of an entry says of how a query has failed."""
+    return QueryFailed(**json.loads(payload))
 
 
 @bounded(MOST, LONGEST)

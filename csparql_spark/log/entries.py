@@ -8,6 +8,7 @@ Kinds of entries, and what their `subject` and `payload` are (`contents` writes 
     tick         an instant has passed      None     (arrival clock), or the IRI of a stream on the event clock
     register     a query is registered      name     JSON {"text", "base"}, {…, "paused": true}, {…, "compiled": {…}}
                                                           or, where a compiled form is too long, {…, "reads": {…}}
+                 or replaced by another version           {…, "replaces": 17, "origin": 3}
     unregister   a query is deleted         name
     pause        a query answers no more    name     JSON {"id"}
     resume       it goes on                 name     JSON {"id"}

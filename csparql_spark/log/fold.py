@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from csparql_spark.log.contents import registered, stream_made
+from csparql_spark.log.contents import query_failed, registered, stream_made
 from csparql_spark.log.entries import Entry, Keys, Relayed, Reply
 from csparql_spark.log.guards import (
     Absent,
@@ -54,6 +54,7 @@ class LiveQuery:
     paused: bool
     payload: bytes | None  # None: it is damaged
     failed: bool = False
+    replaced: bool = False  # there is a newer version
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Fold:
     def __init__(self, reads_of: ReadsOf = unknown) -> None:
         self.seq = 0
         self.streams: dict[int, LiveStream] = {}  # by the place of the entry that made it
-        self.queries: dict[int, LiveQuery] = {}
+        self.versions: dict[int, LiveQuery] = {}  # of the queries that there are, the replaced ones as well
         self.settings: dict[tuple[str, str], int] = {}  # by kind and name: the entry that set it
         self.keys: dict[int, dict[str, LiveKey]] = {}  # of each stream, in the order in which they came
         self.relayed: dict[int, int] = {}  # of each query the newest instant
@@ -86,20 +87,20 @@ class Fold:
                 self.streams = {id: stream for id, stream in self.streams.items() if stream.iri != name}
             case "register":
                 paused = entry.payload is not None and registered(entry.payload).paused
-                self.queries[entry.seq] = LiveQuery(name, paused, entry.payload)
+                if (current := self._current(name)) is not None:
+                    self.versions[current] = replace(self.versions[current], replaced=True)
+                self.versions[entry.seq] = LiveQuery(name, paused, entry.payload)
             case "unregister":
-                self.queries = {id: query for id, query in self.queries.items() if query.name != name}
-                self._reads = {id: reads for id, reads in self._reads.items() if id in self.queries}
+                self.versions = {id: query for id, query in self.versions.items() if query.name != name}
+                self._reads = {id: reads for id, reads in self._reads.items() if id in self.versions}
             case "pause" | "resume":
-                self.queries = {
-                    id: replace(query, paused=entry.kind == "pause") if query.name == name else query
-                    for id, query in self.queries.items()
-                }
+                if (current := self._current(name)) is not None:
+                    self.versions[current] = replace(self.versions[current], paused=entry.kind == "pause")
             case "fail":
-                self.queries = {
-                    id: replace(query, failed=True) if query.name == name else query
-                    for id, query in self.queries.items()
-                }
+                # Which version failed is in what it says; of one that is damaged it is taken to be the one there is.
+                failed = self._current(name) if entry.payload is None else query_failed(entry.payload).id
+                if failed in self.versions and self.versions[failed].name == name:
+                    self.versions[failed] = replace(self.versions[failed], failed=True)
             case "background" | "rules":
                 self.settings.pop((entry.kind, name), None)
                 if entry.payload is not None or entry.damage is not None:
@@ -109,6 +110,15 @@ class Fold:
                 self._remember(beside, entry)
             case Relayed(query, instant):
                 self.relayed[query] = instant
+
+    @property
+    def queries(self) -> dict[int, LiveQuery]:
+        """The queries that there are: of each its newest version."""
+        return {id: query for id, query in self.versions.items() if not query.replaced}
+
+    def _current(self, name: str) -> int | None:
+        """The newest version of the query of a name."""
+        return next((id for id, query in reversed(self.versions.items()) if query.name == name), None)
 
     def refusal(self, guard: AnyGuard) -> Refused | None:
         """Why an entry with this guard may not come next; None if it may."""
@@ -132,7 +142,7 @@ class Fold:
     def reads(self, query: int) -> Reads:
         """What a query reads that is there."""
         if query not in self._reads:
-            payload = self.queries[query].payload
+            payload = self.versions[query].payload
             self._reads[query] = Reads() if payload is None else self._reads_of(registered(payload))
         return self._reads[query]
 
@@ -151,9 +161,10 @@ class Fold:
             case Same(things, id):
                 return id in (self.streams if things == "streams" else self.queries)
             case IsPaused(query, paused):
-                return query in self.queries and self.queries[query].paused == paused
+                known = self.queries.get(query)
+                return known is not None and known.paused == paused
             case Unfailed(query):
-                return query in self.queries and not self.queries[query].failed
+                return query in self.versions and not self.versions[query].failed
             case IsSet(kind, name):
                 return (kind, name) in self.settings
             case Unchanged(kind, name, id):
@@ -164,7 +175,7 @@ class Fold:
                 return self._count(things) < most
             case Once(query, stream, instant):
                 newest = self.relayed.get(query)
-                return query in self.queries and stream in self.streams and (newest is None or newest < instant)
+                return query in self.versions and stream in self.streams and (newest is None or newest < instant)
         raise ValueError(f"{guard!r} is no guard that is decided by what there is")
 
     def _count(self, things: str) -> int:

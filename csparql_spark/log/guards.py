@@ -44,7 +44,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """There is what the entry `id` made: it is not gone, and not made again."""
+    """There is what the entry `id` made: it is not gone, not made again, and (a query) not replaced."""
 
     things: Things
     id: int
@@ -60,7 +60,8 @@ class IsPaused:
 
 @dataclass(frozen=True, slots=True)
 class Unfailed:
-    """There is the query that the entry `query` registered, and the log does not say that it has failed."""
+    """There is the query of which the entry `query` registered a version, and the log does not say that this one has
+    failed."""
 
     query: int
 
@@ -119,8 +120,8 @@ class Unused:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """There are the query and the stream (by their ids), and no answer of the query of this instant or a later one is
-    in the log. It goes with a draft that is `Relayed`."""
+    """There are the query, one of whose versions this is, and the stream (by their ids), and no answer of that version
+    of this instant or a later one is in the log. It goes with a draft that is `Relayed`."""
 
     query: int
     stream: int

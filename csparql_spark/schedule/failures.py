@@ -36,7 +36,7 @@ class Failures:
         self._logged = {query for query, _, _ in failures}
 
     def _log(self, query: int, instant: int, reason: str) -> None:
-        record = self._registry.with_id(query)
+        record = self._registry.version(query)
         if record is None:
             return  # it is deleted
         failed = QueryFailed(query, instant, reason, self._answers.newest_instant(query))

@@ -7,6 +7,9 @@ was said. So a consumer answers t after its producers have, and never before. In
 on the disk, or larger than what goes into a stream at once, the log says so, and the queries that would have had to
 read it fail. So no more than one answer is in memory, and no answer without a bound.
 
+Where a query is replaced, its stream stays: what the version before has said goes first, to its end, and then what the
+next one says. Whether there is more of it to come the engine knows, so somebody looks again.
+
 Invariant: each answer is relayed once, in order. How far a query is relayed is written in the transaction that writes
 the entry, so both are durable or neither; whoever relays after a restart goes on behind it. An answer of a query that
 is deleted meanwhile is not relayed: its stream goes with it. That a query has failed goes into the log after its
@@ -36,10 +39,11 @@ from csparql_spark.log.guards import Once
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.quads import split
 from csparql_spark.schedule.failures import Failures
-from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer, StreamRecord
+from csparql_spark.store import AnswerStore, Registry, StoredAnswer, StreamRecord
 from csparql_spark.worker_thread import Trouble, WorkerThread
 
 RETRY_SECONDS = 1.0
+LOOK_SECONDS = 0.05  # until it is asked again whether a version that is over has said all
 PAGE_INSTANTS = 16
 LARGEST = 64 << 20  # bytes of an answer: to make a chunk of it takes some times as much
 LARGEST_CHAIN = 2  # times as much is there of what it is put together of: a chain weighs no more than its keyframe
@@ -52,9 +56,14 @@ class Relay:
         self._lock = threading.Lock()
         self._waiting: set[int] | None = None  # None: look at all
         self._failures = Failures(registry, answers, writer)
-        self._given_up: set[int] = set()  # queries whose answers cannot be read
+        self._given_up: set[int] = set()  # versions whose answers cannot be read
+        self._relayed: set[int] = set()  # versions that are over, and all of whose answers are in the log
+        self._unfinished: set[int] = set()  # queries that wait for the rest of a version that is over
         self._worker = WorkerThread(
-            "relay", self._work, Trouble((StoreError,), "derived streams wait, the store fails", RETRY_SECONDS)
+            "relay",
+            self._work,
+            Trouble((StoreError,), "derived streams wait, the store fails", RETRY_SECONDS),
+            pause=lambda: LOOK_SECONDS if self._unfinished else None,
         )
 
     def start(self) -> Relay:
@@ -75,6 +84,7 @@ class Relay:
     def _work(self, _woken: bool) -> None:
         with self._lock:
             queries, self._waiting = self._waiting, set()
+        queries = None if queries is None else queries | self._unfinished
         try:
             if queries is None or queries:
                 self._look(queries)
@@ -85,30 +95,51 @@ class Relay:
             raise
 
     def _look(self, queries: Collection[int] | None) -> None:
+        there: set[int] = set()
         for stream in self._registry.streams():
-            query = self._registry.query(stream.producer) if stream.producer is not None else None
-            if query is None or query.id in self._given_up or queries is not None and query.id not in queries:
+            if stream.producer is None:
                 continue
+            versions = self._registry.ends(stream.producer)
+            there.update(id for id, _ in versions)
+            if queries is None or any(id in queries for id, _ in versions):
+                self._relay_versions(stream, versions)
+        self._relayed &= there
+        self._unfinished &= there
+
+    def _relay_versions(self, stream: StreamRecord, versions: list[tuple[int, int | None]]) -> None:
+        """Relay what the versions of a query have said since they were looked at last, one after the other."""
+        for version, ended in versions:
+            self._unfinished.discard(version)
+            if version in self._relayed or version in self._given_up:
+                continue
+            complete = ended is not None and self._answers.is_complete(version, ended)
             try:
-                self._relay(query, stream)
+                self._relay(version, stream)
             except ValueError as error:  # its own misfortune: the other streams go on
-                self._given_up.add(query.id)
+                self._given_up.add(version)
                 print(
-                    f"csparql-spark: the stream <{stream.iri}> ends, an answer of {query.name} cannot be read: {error}",
+                    f"csparql-spark: the stream <{stream.iri}> ends, an answer of {stream.producer} cannot be read: "
+                    f"{error}",
                     file=sys.stderr,
                     flush=True,
                 )
+                continue
+            if complete:
+                self._relayed.add(version)
+            elif ended is not None:
+                self._unfinished.add(version)
+                return
 
-    def _relay(self, query: QueryRecord, stream: StreamRecord) -> None:
-        """Relay what the query has said since it was looked at last."""
-        while instants := self._following(query.id):
+    def _relay(self, version: int, stream: StreamRecord) -> None:
+        """Relay what a version has said since it was looked at last."""
+        while instants := self._following(version):
             for instant in instants:
                 if self._worker.stopped.is_set():
                     return
                 try:
                     self._writer.append(
-                        replace(self._draft(query.id, stream.iri, instant), beside=Relayed(query.id, instant)),
-                        Once(query.id, stream.id, instant),
+                        replace(self._draft(version, stream.iri, instant), beside=Relayed(version, instant)),
+                        Once(version, stream.id, instant),
                     )
                 except Refused:
                     return  # the query is gone

@@ -7,6 +7,9 @@ slice of a group's data; a group has one.
 The router is a fold over the entries that make the registry. It is given the log from its beginning (chunks and ticks
 may be left out), and answers for the place in the log where it stands: the rows of an entry are a function of the log.
 
+A registration under the name of a query that is there replaces it: the version before `ends` with it, or, where it is
+in another group, with a row of the kind `replaced` that goes there.
+
 A damaged entry goes, as a row of the kind `damaged` that carries the sentence, to those who would have had to read it:
 the queries of that group fail. If what is damaged is a registration, or what made a stream or graph that it reads, it
 is that query alone.
@@ -69,6 +72,8 @@ class RegisteredText(TypedDict):
     compiled: NotRequired[Form]
     reads: NotRequired[dict[str, list[str]]]
     paused: NotRequired[bool]
+    replaces: NotRequired[int]
+    origin: NotRequired[int]
     failed: NotRequired[str]  # why it has failed before
     failure: NotRequired[FailureForm]  # how it is going to fail, as it did before
     answered: NotRequired[int | None]  # up to which instant it has answered before
@@ -79,6 +84,7 @@ class Registration(RegisteredText):
 
     id: int
     name: NotRequired[str | None]
+    ends: NotRequired[int]  # the version that it replaces, if that is in the same group
     clocks: dict[str, ClockSpec]
 
 
@@ -97,6 +103,7 @@ class Routed(NamedTuple):
 
 Thing = tuple[str, str]  # a stream, graph or rule set: ("stream", "http://…/temp")
 
+REPLACED = "replaced"  # a row for another group than a registration's: the version before, by its id, ends there
 DAMAGED = "damaged"  # a row in the place of a damaged entry: what that was, and where, and the sentence
 WAKE = "wake"  # a row that is no entry: it says nothing but that a group may look whether it still has to wait
 UNREADABLE = "unreadable"  # the group of queries whose text cannot be read (any more): it tells why
@@ -189,8 +196,8 @@ class Router:
         else:
             self.route(entry)
 
-    def _know(self, entry: Entry, made: QueryRegistered) -> Routed:
-        """The query that an entry registers; it is there from now on."""
+    def _know(self, entry: Entry, made: QueryRegistered) -> tuple[Routed, Routed | None]:
+        """The query that an entry registers; it is there from now on. Besides, the one that was there by that name."""
         try:
             query = read(made.text, made.base, made.compiled)
             routed = Routed(
@@ -205,21 +212,24 @@ class Router:
             )
         except (LanguageError, ValueError):
             routed = Routed(entry.seq, UNREADABLE, (), (), None)
-        self._forget(entry.subject or "")
+        before = self._forget(entry.subject or "")
         self._queries[entry.subject or ""] = routed
         for thing in _read_by(routed):
             groups = self._readers[thing]
             groups[routed.group] = groups.get(routed.group, 0) + 1
-        return routed
+        return routed, before
 
     def _register(self, entry: Entry, sent: set[tuple[str, int]]) -> list[Row]:
         made = registered(_content(entry))
-        routed = self._know(entry, made)
+        routed, before = self._know(entry, made)
+        same = before is not None and before.group == routed.group
         unsure = self._unsure(routed)
         if unsure is not None:
-            return [_row(UNREADABLE, dataclasses.replace(entry, damage=unsure), None)]
+            return [*_ends(before, entry), _row(UNREADABLE, dataclasses.replace(entry, damage=unsure), None)]
         clocks = {stream: self.clock(stream) for stream in routed.streams}
         registration = {"id": entry.seq, "name": entry.subject, **fields_of(made), "clocks": clocks}
+        if before is not None and same:
+            registration["ends"] = before.id
         rows = []
         # A group may be new, and background is logged once: it is sent again, and groups that have it already see that.
         for graph in routed.graphs:
@@ -236,7 +246,8 @@ class Router:
         ]
         # What is whole is there before the query, and what is damaged concerns it: it must be there to fail.
         rows = [row._replace(seq=entry.seq) if row.kind == DAMAGED else row for row in rows]
-        return [_row(routed.group, entry, json.dumps(registration).encode()), *_unsent(rows, sent)]
+        ends = [] if same else _ends(before, entry)
+        return [*ends, _row(routed.group, entry, json.dumps(registration).encode()), *_unsent(rows, sent)]
 
     def _unsure(self, routed: Routed) -> str | None:
         """Why it is not known how a stream or graph was made that a query reads; None if it is."""
@@ -266,9 +277,9 @@ class Router:
         subject = entry.subject or ""
         match entry.kind:
             case "register":
-                self._forget(subject)
+                before = self._forget(subject)
                 self._queries[subject] = Routed(entry.seq, UNREADABLE, (), (), None)
-                return [_row(UNREADABLE, entry, None)]
+                return [*_ends(before, entry), _row(UNREADABLE, entry, None)]
             case "stream":  # queries that are there know its clock; those that come fail
                 self._damaged[subject] = entry.damage or ""
                 return []
@@ -331,6 +342,14 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
     """The rows of a batch as their group takes them: in the order of the log, and behind a registration what is damaged
     of what it reads."""
     return sorted(rows, key=lambda row: (row.seq, row.kind == DAMAGED))
+
+
+def _ends(before: Routed | None, entry: Entry) -> list[Row]:
+    """The row with which a version ends whose group the next one is not in; nobody is in that of the unreadable."""
+    if before is None or before.group == UNREADABLE:
+        return []
+    id = json.dumps({"id": before.id}).encode()
+    return [Row(before.group, 0, entry.seq, REPLACED, entry.at, entry.subject, id)]
 
 
 def _read_by(routed: Routed) -> set[Thing]:

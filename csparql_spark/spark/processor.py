@@ -164,7 +164,9 @@ def _waiting(data: str) -> WaitingGroups:
 def _note(data: str, group: StoredGroup, *, woken: bool) -> None:
     """Note that a group waits. `woken`: it did not, and somebody thinks that it does."""
     if group.waiting:
-        _waiting(data).note(group.key, queries=group.members, triples=group.wait.triples, now=int(time.time() * 1000))
+        held = (row.seq for row in group.wait.held if row.kind == "register")
+        queries = {*group.members, *held}
+        _waiting(data).note(group.key, queries=queries, triples=group.wait.triples, now=int(time.time() * 1000))
     elif woken:
         _waiting(data).forget(group.key)
 

@@ -35,7 +35,7 @@ from csparql_spark.log.contents import QueryFailed
 from csparql_spark.pulse import JOB, Pulse
 from csparql_spark.schedule.due import BatchLimits, Due
 from csparql_spark.schedule.early_batches import LATEST_MS, LEAD_MS, EarlyBatches
-from csparql_spark.schedule.routing import Router, Row, failures_of, to_fail, wake
+from csparql_spark.schedule.routing import DAMAGED, Router, Row, failures_of, to_fail, wake
 from csparql_spark.store import AnswerStore
 from csparql_spark.store.batch_ends import Ends
 from csparql_spark.store.retention import Retention
@@ -275,8 +275,12 @@ class Opened:
 
     def _failure(self, row: Row) -> QueryFailed | None:
         """How the log says that the query of a registration fails, wherever it says so."""
-        entry = self.log.last_as_is(row.subject or "", "fail", self.log.tail())
-        return None if entry is None else failures_of([entry]).get(row.seq)
+        upto = self.log.tail()
+        while (entry := self.log.last_as_is(row.subject or "", "fail", upto)) is not None and entry.seq > row.seq:
+            if (failure := failures_of([entry]).get(row.seq)) is not None:
+                return failure
+            upto = entry.seq - 1  # of a later version
+        return None
 
     def pass_over(self, after: int, upto: int) -> None:
         """What came into a batch after it was begun is due no more."""
@@ -295,7 +299,7 @@ class Opened:
         for entry in self.log.registrations(self.router.seq, seq):
             # A registration that was damaged after it was read is told all the same: its query says nothing any more.
             if entry.kind == "register" and entry.damage is not None:
-                self._lost += self.router.route(entry)
+                self._lost += [row for row in self.router.route(entry) if row.kind == DAMAGED]
             else:
                 self.router.follow(entry)
         self.router.seq = seq

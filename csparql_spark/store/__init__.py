@@ -5,6 +5,7 @@ It knows bytes, numbers and names, and nothing of windows or Spark; of RDF one m
 of changes:
 
 - `registry`   streams and queries, as a view of the log
+- `versions`   how much is kept of those that were replaced
 - `answers`    what became true, keyed so that nothing is told twice
 - `stored_answers`  one of them, as it is handed over, as it is read, and as a row
 - `packing`    their payloads, compressed

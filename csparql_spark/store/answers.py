@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from csparql_spark.disk.bell import Bell
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
+from csparql_spark.store import progress
 from csparql_spark.store.answer_batch import AnswerBatch
 from csparql_spark.store.chains import AnswerRows, ChainReader
 from csparql_spark.store.measures import Cost, Measures
 from csparql_spark.store.newest_answers import NewestAnswers
-from csparql_spark.store.progress import advance
 from csparql_spark.store.stored_answers import StoredAnswer
+from csparql_spark.store.waiting_groups import WaitingGroups
 
 if TYPE_CHECKING:
     from csparql_spark.answers.delta import Delta
@@ -100,7 +101,7 @@ class AnswerStore:
                 batch.write(connection)
             connection.executemany("INSERT OR IGNORE INTO failures (query, instant, reason) VALUES (?, ?, ?)", failures)
             if end is not None:
-                advance(connection, batch_end=end)
+                progress.advance(connection, batch_end=end)
             if self._measures is not None:
                 for at, batch_costs in costs:
                     self._measures.write(connection, batch_costs, at=at)
@@ -209,6 +210,12 @@ class AnswerStore:
             "UNION ALL SELECT instant FROM forgotten WHERE query = ?)",
             (query, query),
         ).fetchone()[0]
+
+    def is_complete(self, query: int, ended: int) -> bool:
+        """Whether a version that another one has replaced, with the entry at a place, has said all that it will."""
+        # In this order: that a group waits is noted before its batch has ended.
+        answered = progress.answered(self._database.connection) >= ended
+        return answered and WaitingGroups(self._database).of(query) is None
 
     def queries_since(self, position: int) -> tuple[int, set[int]]:
         """The newest position, and the queries that have answers after `position`."""

@@ -5,7 +5,12 @@ Nothing is stored twice: a stream exists from its `stream` entry to its `drop` e
 newest entry says. The place of the entry that made it is its identity, so a name that is used again names another
 thing.
 
+A query that is replaced has *versions*: each is the place of its `register` entry (`id`), and the first of them
+(`origin`) stays what the query is known by. What a query has said belongs to the version that said it. Whoever asks by
+name gets the newest one; the others are there as long as something of them is kept (see `retention`).
+
     registry.query("HotRooms").id          # 17
+    registry.versions("HotRooms")          # those that are kept, oldest first
     registry.stream("http://…/temp").clock # "arrival"
 """
 
@@ -13,7 +18,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from csparql_spark.disk.database import Database
 from csparql_spark.log import contents
@@ -52,6 +57,12 @@ class QueryRecord:
     paused: bool = False
     compiled: Compiled | None = field(default=None, compare=False, repr=False)  # see `language.queries.compiled`
     damaged: bool = False  # what it asks for cannot be believed, and `text` is empty: the engine fails it
+    replaces: int | None = None  # the version before it
+    origin: int = 0  # the first version; itself where nothing else is given
+    ended: int | None = None  # the place where the next version begins; None: it is the newest, or that was not asked
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", self.origin or self.id)
 
     @staticmethod
     def draft(
@@ -109,8 +120,25 @@ class Registry:
         )
         return next((KnowledgeRecord(*row) for row in rows), None)
 
-    def with_id(self, id: int) -> QueryRecord | None:
-        return next(_queries(self._database.connection, "WHERE id = ?", id), None)
+    def version(self, id: int) -> QueryRecord | None:
+        """The version of a query that is there which the entry `id` registered, if it is kept."""
+        return next(self._versions("WHERE id = ?", id), None)
+
+    def versions(self, name: str) -> list[QueryRecord]:
+        """The versions of the query of that name that are kept, oldest first: the last one is the one there is."""
+        return list(self._versions("WHERE name = ? ORDER BY id", name))
+
+    def ends(self, name: str) -> list[tuple[int, int | None]]:
+        """The same, each with the place where the next one begins, and unread: there may be many for a moment."""
+        return self._database.connection.execute(
+            "SELECT id, ended FROM versions WHERE name = ? ORDER BY id", (name,)
+        ).fetchall()
+
+    def _versions(self, clause: str, value: object) -> Iterator[QueryRecord]:
+        for id, name, registered, payload, sum, ended in self._database.connection.execute(
+            f"SELECT id, name, registered, payload, payload_sum, ended FROM versions {clause}", (value,)
+        ):
+            yield replace(query_record(id, name, registered, payload, sum), ended=ended)
 
     def query(self, name: str) -> QueryRecord | None:
         return next(_queries(self._database.connection, "WHERE name = ?", name), None)
@@ -159,4 +187,6 @@ def query_record(
         content.paused if turned is None else turned == "pause",
         compiled=content.compiled,
         damaged=not whole,
+        replaces=content.replaces,
+        origin=content.origin or 0,
     )

@@ -7,8 +7,9 @@ Entries that make the registry are kept while what they made exists; those that 
 what came while it was paused; the one that says that it has failed, as long as the query. The newest entry always
 stays, and the newest with an arrival stamp: it holds the clock.
 
-Answers are kept for the newest `keep_answers` instants of each query, and go with their query, as its measures do. They
-go in whole chains (see `keyframes`), since others are put together of them: some hundred more may be there.
+Answers are kept for the newest `keep_answers` instants of each query, whichever version said them (see `versions`), and
+go with their query, as its measures do. They go in whole chains (see `keyframes`), since others are put together of
+them: some hundred more may be there.
 Those of a query that makes a stream are kept, besides, until they are in the log (`log.sqlite.relays`): whoever puts
 them there may have been away for longer than `keep_answers` instants, and must not lose one.
 
@@ -25,7 +26,9 @@ from csparql_spark.disk.database import Database
 from csparql_spark.log.sqlite import forgotten
 from csparql_spark.log.sqlite.reader import stamp_before
 from csparql_spark.log.sqlite.relays import NEWEST, forget_relays
-from csparql_spark.store import measures, order, progress
+from csparql_spark.store import measures, order, progress, versions
+from csparql_spark.store.registry import Registry
+from csparql_spark.store.waiting_groups import WaitingGroups
 
 STEP_ENTRIES, STEP_BYTES = 5000, 8 << 20  # that are deleted while pushes wait, but for one entry that is larger
 END_OF_TIME = (1 << 63) - 1  # later than any stamp
@@ -63,8 +66,8 @@ _OLD_ANSWERS = f"""
     SELECT max(instant) FROM answers WHERE query = :query
     AND instant <= (SELECT instant FROM answers WHERE query = :query GROUP BY instant
                     ORDER BY instant DESC LIMIT 1 OFFSET :keep)
-    AND (NOT EXISTS (SELECT 1 FROM streams JOIN queries ON json_extract(streams.payload, '$.producer') = queries.name
-                     WHERE queries.id = :query)
+    AND (NOT EXISTS (SELECT 1 FROM streams JOIN versions ON json_extract(streams.payload, '$.producer') = versions.name
+                     WHERE versions.id = :query)
          OR instant <= {NEWEST})
 """
 # The instant of the first answer that those after it are put together of: of each part, the keyframe of the first.
@@ -95,7 +98,8 @@ class Retention:
 
     def forget(self, *, keep_log: int, reach: int, keep_answers: int) -> int:
         """Delete what may go, in small transactions; return how many entries and answers went."""
-        return self._forget_entries(keep_log, reach) + self._forget_answers(keep_answers)
+        gone = self._forget_entries(keep_log, reach) + self._forget_answers(keep_answers)
+        return gone + self._forget_versions()
 
     def _forget_entries(self, keep_log: int, reach: int) -> int:
         connection, position = self._database.connection, self.position()
@@ -158,19 +162,31 @@ class Retention:
         gone = 0
         connection = self._database.connection
         queries = connection.execute(
-            "SELECT query FROM answers UNION SELECT query FROM failures UNION SELECT query FROM measures"
+            "SELECT query FROM answers UNION SELECT query FROM failures UNION SELECT query FROM measures "
+            "UNION SELECT query FROM forgotten"
         ).fetchall()
-        live = {row[0] for row in connection.execute("SELECT id FROM queries")}
+        live = {row[0] for row in connection.execute("SELECT id FROM versions")}
+        replaced = versions.instants(connection, keep)
+        origins = {query.origin for query in Registry(self._database).queries()}
         for (query,) in queries:
             with self._database.transaction(durable=False) as transaction:
                 if query in live:
-                    gone += _forget_old(transaction, query, keep)
-                else:
+                    gone += _forget_old(transaction, query, replaced.get(query, keep))
+                elif query not in origins:  # under which it is known up to where answers are gone
                     gone += order.forget_query(transaction, query)
                     transaction.execute("DELETE FROM failures WHERE query = ?", (query,))
                     measures.forget(transaction, query)
         with self._database.transaction(durable=False) as transaction:
             forget_relays(transaction)
+        return gone
+
+    def _forget_versions(self) -> int:
+        """Let go of versions that were replaced, and of which nothing is kept; how many entries went."""
+        gone, connection = 0, self._database.connection
+        waiting = {query for group in WaitingGroups(self._database).groups().values() for query in group.queries}
+        for stale in versions.stale(connection, read=self.position(), waiting=waiting):
+            with self._database.transaction(durable=False) as transaction:
+                gone += versions.forget(transaction, stale)
         return gone
 
 

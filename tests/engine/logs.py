@@ -1,5 +1,5 @@
 """Random small logs: streams on both clocks, late and repeated elements, ticks, queries of all kinds that come and
-go, pause and go on."""
+go, are replaced, pause and go on."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def written(made: list[tuple]) -> list[Logged]:
     at = 0
     live: dict[str, tuple[int, bool]] = {}  # the place of the registration, and whether it is paused now
     for kind, number, subject, value in made:
-        if kind == "register" and subject in live or kind in ("unregister", "pause") and subject not in live:
+        if kind in ("unregister", "pause") and subject not in live:
             continue
         if kind == "register":
             live[subject] = len(log) + 1, value.paused

@@ -77,14 +77,16 @@ def looks_of(registered: Logged, log: list[Logged]) -> Iterator[Look]:
     """What a query looks at, instant by instant."""
     asked: Asked = registered.value
     after = [entry for entry in log if entry.seq > registered.seq]
-    end = min(
-        (entry.seq for entry in after if entry.kind == "unregister" and entry.subject == registered.subject),
-        default=len(log) + 1,
-    )
+    mine = [entry for entry in after if entry.subject == registered.subject]
+    end = min((entry.seq for entry in mine if entry.kind == "unregister"), default=len(log) + 1)
+    # Of another version it hears, and then no more.
+    replaced = min((entry.seq for entry in mine if entry.kind == "register"), default=end)
     life = [
         entry
         for entry in after
-        if entry.seq < end and (entry.kind not in ("pause", "resume") or entry.subject == registered.subject)
+        if entry.seq < end
+        and entry.seq <= replaced
+        and (entry.kind not in ("pause", "resume", "register") or entry.subject == registered.subject)
     ]
     clocks = {entry.subject: entry.value for entry in log if entry.kind == "stream" and entry.subject in asked.streams}
     told: list[int] = []
@@ -101,7 +103,7 @@ def looks_of(registered: Logged, log: list[Logged]) -> Iterator[Look]:
 
 def is_paused(asked: Asked, heard: list[Logged]) -> bool:
     """Whether instants that have passed with the newest entry are passed over: what has passed when a pause or a
-    resume is logged counts as before it."""
+    resume is logged counts as before it, and so does what has passed when another version is."""
     turns = [entry.kind == "pause" for entry in heard[:-1] if entry.kind in ("pause", "resume")]
     return turns[-1] if turns else asked.paused
 
@@ -188,6 +190,7 @@ def arrival_clock(streams: list[str], heard: list[Logged]) -> int | None:
     chunks = [entry.at - 1 for entry in heard if entry.kind == "chunk" and entry.subject in streams and entry.value]
     ticks = [entry.at for entry in heard if entry.kind == "tick" and entry.subject is None]
     ticks += [entry.at - 1 for entry in heard if entry.kind in ("pause", "resume")]
+    ticks += [entry.at for entry in heard if entry.kind == "register"]  # that of the next version: nothing follows
     return max(chunks + ticks, default=None)
 
 

@@ -60,6 +60,10 @@ WRITTEN = [
             b'{"text": "ASK", "base": null, "reads": {"streams": ["urn:s"], "graphs": [], "rules": []}}',
         ),
     ),
+    (
+        QueryRegistered("ASK", None, replaces=17, origin=3),
+        Draft("register", "s", b'{"text": "ASK", "base": null, "replaces": 17, "origin": 3}'),
+    ),
     (QueryUnregistered(), Draft("unregister", "s")),
     (QueryPaused(7, True), Draft("pause", "s", b'{"id": 7}')),
     (QueryPaused(7, False), Draft("resume", "s", b'{"id": 7}')),

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import StoreError
 from csparql_spark.disk.bell import Bell
-from csparql_spark.log import Draft, Entry, LogWriter
+from csparql_spark.log import Draft, Entry, LogWriter, contents
+from csparql_spark.log.contents import QueryRegistered
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule import relay as module
 from csparql_spark.schedule.relay import Relay, chunk_of, draft_of
 from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord
+from csparql_spark.store.waiting_groups import WaitingGroups
 from tests.examples import examples
 from tests.store.opened import Opened
 
@@ -99,6 +101,64 @@ def test_an_answer_becomes_a_chunk_and_an_empty_one_a_tick(store: Opened) -> Non
     assert relayed(store) == [*chunks(1000), ("tick", 2000, []), *chunks(3000)]
     relay_of(store)._look(None)
     assert len(relayed(store)) == 3
+
+
+def next_version(store: Opened, before: int, name: str = "d") -> int:
+    content = QueryRegistered("", None, replaces=before, origin=before)
+    return store.writer.append(contents.draft_of(content, name)).seq
+
+
+def answered_to(store: Opened, place: int) -> None:
+    """The engine has answered all that the log held up to a place."""
+    store.answers.write([], end=place)
+
+
+def test_what_a_version_says_goes_into_the_stream_behind_all_of_the_one_before(store: Opened) -> None:
+    first = registered(store)
+    tell(store, first, 1000)
+    second = next_version(store, first)
+    relay = relay_of(store)
+    tell(store, second, 3000)  # it was quicker
+    relay._look(None)
+    assert relayed(store) == chunks(1000) and relay._unfinished == {first}
+    tell(store, first, 2000)
+    WaitingGroups(store.database).note("g", queries=[first], triples=1, now=0)
+    answered_to(store, second)
+    relay._look({first})
+    assert relayed(store) == chunks(1000, 2000) and relay._unfinished == {first}
+    WaitingGroups(store.database).forget("g")
+    relay._look({first})
+    assert relayed(store) == chunks(1000, 2000, 3000) and not relay._unfinished
+    third = next_version(store, second)
+    tell(store, third, 500)  # its instants are its own
+    answered_to(store, third)
+    relay_of(store)._look({third})
+    assert relayed(store) == chunks(1000, 2000, 3000, 500)
+
+
+def test_the_rest_of_a_version_comes_without_news(store: Opened) -> None:
+    first = registered(store)
+    second = next_version(store, first)
+    tell(store, second, 1000)
+    relay = relay_of(store).start()
+    try:
+        answered_to(store, second)  # nobody rings for it
+        wait_until(store, lambda: len(relayed(store)) == 1)
+    finally:
+        relay.stop()
+    assert relayed(store) == chunks(1000)
+
+
+def test_who_is_deleted_waits_for_nothing(store: Opened) -> None:
+    first = registered(store)
+    next_version(store, first)
+    relay = relay_of(store)
+    relay._look(None)
+    assert relay._unfinished == {first}
+    store.append("unregister", "d")
+    store.append("drop", D)
+    relay._look({first})
+    assert not relay._unfinished
 
 
 def test_what_a_plain_query_says_stays_where_it_is(store: Opened) -> None:

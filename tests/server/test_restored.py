@@ -195,6 +195,7 @@ def test_ids_from_before_there_were_incarnations(tmp_path: Path) -> None:
             "DROP TABLE batch_ends",
             "CREATE TABLE positions (reader TEXT PRIMARY KEY, seq INTEGER)",
             "DROP VIEW queries",
+            "DROP VIEW versions",
             "ALTER TABLE log DROP COLUMN head_sum",
             "ALTER TABLE log DROP COLUMN payload_sum",
             *(f"ALTER TABLE answers DROP COLUMN {name}" for name in ("since", "frame", "weight", "size")),

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from csparql_spark.log import Refused, contents
+from csparql_spark.log.contents import QueryPaused, QueryRegistered
 from csparql_spark.log.guards import Absent, Every, IsPaused, IsSet, Present, Same, Unchanged
 from csparql_spark.store import QueryRecord, StreamRecord
 from csparql_spark.store.registry import KnowledgeRecord
@@ -43,6 +44,34 @@ def test_a_query_is_there_from_its_registration_to_its_end(store: Opened) -> Non
     assert store.registry.queries(after=hot.seq) == records[1:] and store.registry.queries(after=cold.seq) == []
     store.append("unregister", "Hot")
     assert store.registry.queries() == records[1:] and store.registry.query("Hot") is None
+
+
+def test_a_query_that_is_replaced_has_versions(store: Opened) -> None:
+    first = store.writer.append(HOT)
+    cold = store.writer.append(COLD)
+    store.writer.append(contents.draft_of(QueryPaused(first.seq, True), "Hot"))
+    made = [first]
+    for text in ("ASK", "SELECT"):
+        content = QueryRegistered(text, None, replaces=made[-1].seq, origin=first.seq)
+        made.append(store.writer.append(contents.draft_of(content, "Hot")))
+    places = [entry.seq for entry in made]
+    newest = QueryRecord(places[2], "Hot", made[2].at, "SELECT", None, replaces=places[1], origin=first.seq)
+    assert store.registry.query("Hot") == newest and not newest.paused
+    assert [query.id for query in store.registry.queries()] == [cold.seq, places[2]]
+    assert store.registry.queries(after=places[1]) == [newest]
+    assert store.registry.pauses() == {cold.seq: None, places[2]: None}
+    versions = store.registry.versions("Hot")
+    assert [(one.id, one.origin, one.replaces, one.ended) for one in versions] == [
+        (places[0], first.seq, None, places[1]),
+        (places[1], first.seq, places[0], places[2]),
+        (places[2], first.seq, places[1], None),
+    ]
+    assert store.registry.ends("Hot") == [(one.id, one.ended) for one in versions]
+    assert [store.registry.version(id) for id in places] == versions
+    store.append("unregister", "Hot")
+    assert store.registry.versions("Hot") == [] and store.registry.version(places[0]) is None
+    again = store.writer.append(HOT)
+    assert [one.id for one in store.registry.versions("Hot")] == [again.seq]
 
 
 def test_a_registration_brings_its_compiled_form_or_none(store: Opened) -> None:

@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 
 from csparql_spark.disk.database import Database
 from csparql_spark.log import Entry, LogWriter
+from csparql_spark.log.contents import QueryFailed, QueryRegistered, draft_of
 from csparql_spark.log.sqlite.relays import relay
-from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord, retention
+from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord, retention, versions
+from csparql_spark.store.order import AnswerOrder
+from csparql_spark.store.waiting_groups import WaitingGroups
 from tests.examples import examples
 
 from .opened import Hands, Opened
@@ -279,6 +282,8 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
     read = [other for other in stamped if other.seq <= position]
     if not read or entry is log[-1] or entry is stamped[-1]:
         return True
+    if entry.kind in ("register", "fail", "pause", "resume") and is_of_a_version_before(entry, log, position):
+        return False
     match entry.kind:
         case "stream":
             return not undone_by("drop", itself=False)
@@ -312,6 +317,15 @@ def stays(entry: Entry, log: list[Entry], position: int, keep_log: int, reach: i
         for made in log
     )
     return recent or there and entry.last is not None and entry.last >= max(stamps) - reach
+
+
+def is_of_a_version_before(entry: Entry, log: list[Entry], position: int) -> bool:
+    """Whether the engine has read of a later version of its query than the one that it is of; nothing of any is kept
+    here."""
+    mine = [other for other in log if other.subject == entry.subject]
+    end = max((other.seq for other in mine if other.kind == "unregister"), default=0)
+    versions = [other.seq for other in mine if other.kind == "register" and other.seq > end]
+    return any(entry.seq < version <= position for version in versions[1:])
 
 
 @given(logs, st.integers(0, 16), st.integers(0, 6), st.integers(0, 6))
@@ -395,6 +409,93 @@ def test_answers_and_failures_go_with_their_query(store: Opened) -> None:
     store.retention.forget(keep_log=0, reach=0, keep_answers=10)
     assert answers_left(store) == {2: [(1000, 0)], again: [(3000, 0)]}
     assert [store.answers.failure(query) for query in (1, 2, 3)] == [None, (2000, "why"), None]
+
+
+def versions_of(store: Opened, number: int) -> list[int]:
+    """A query that is replaced so often."""
+    made: list[int] = []
+    for _ in range(number):
+        content = QueryRegistered("SELECT", None)
+        if made:
+            content = QueryRegistered("SELECT", None, replaces=made[-1], origin=made[0])
+        made.append(store.writer.append(draft_of(content, "q")).seq)
+    return made
+
+
+def settled(store: Opened, *, position: int | None = None, keep_answers: int = 1000) -> None:
+    store.retention.advance(store.log.tail() if position is None else position)
+    store.retention.forget(keep_log=0, reach=0, keep_answers=keep_answers)
+
+
+def test_the_newest_instants_are_those_of_any_version(store: Opened) -> None:
+    first, second, third = versions_of(store, 3)
+    told = {first: (1000, 2000, 3000), second: (500, 2500), third: (3000,)}
+    for version, instants in told.items():
+        store.answers.write([StoredAnswer(version, instant, 0, 0, b"") for instant in instants])
+    store.answers.write([], [(first, 4000, "for a reason")])
+
+    def left(keep: int) -> dict[int, list[int]]:
+        settled(store, keep_answers=keep)
+        return {query: [instant for instant, _ in parts] for query, parts in answers_left(store).items()}
+
+    assert left(6) == {version: list(instants) for version, instants in told.items()}
+    assert left(5) == {first: [2000, 3000], second: [500, 2500], third: [3000]}
+    assert [version.id for version in store.registry.versions("q")] == [first, second, third]
+    assert store.answers.failure(first) == (4000, "for a reason")
+    assert left(2) == {second: [2500], third: [3000]}
+    assert [version.id for version in store.registry.versions("q")] == [second, third]
+    assert store.answers.failure(first) is None
+    store.answers.write([StoredAnswer(third, 4000, 0, 0, b"")])
+    assert left(2) == {third: [3000, 4000]}
+    assert [version.id for version in store.registry.versions("q")] == [third]
+    # Who was there before is told that something is gone, whatever is known of the version that it knew.
+    order = AnswerOrder(store.database)
+    assert [(place.query, place.instant) for place in order.after(0, head=order.head(), limit=9)] == [
+        (first, None),
+        (third, 3000),
+        (third, 4000),
+    ]
+    assert order.gone(first)[0] == 5 and order.gone(second) is None
+    store.append("unregister", "q")
+    settled(store)
+    assert store.database.connection.execute("SELECT * FROM forgotten").fetchall() == []
+
+
+def test_a_version_that_ends_where_another_one_began_keeps_its_end(store: Opened) -> None:
+    """The one in between has said nothing; without it the first one would go on."""
+    made = versions_of(store, 4)
+    store.answers.write([StoredAnswer(made[1], 1000, 0, 0, b"")])
+    settled(store, keep_answers=9)
+    assert [(version.id, version.ended) for version in store.registry.versions("q")] == [
+        (made[1], made[2]),
+        (made[2], made[3]),
+        (made[3], None),
+    ]
+
+
+def test_who_replaces_all_the_time_makes_nothing_grow(store: Opened) -> None:
+    made = versions_of(store, 30)
+    for version in made:
+        store.answers.write([StoredAnswer(version, 1000, 0, 0, b"")], [(version, 2000, "for a reason")])
+        store.append("fail", "q", payload=draft_of(QueryFailed(version, 2000, "for a reason"), "q").payload)
+    settled(store, keep_answers=1000)
+    settled(store, keep_answers=1000)
+    kept = made[-1 - versions.MOST :]
+    assert [version.id for version in store.registry.versions("q")] == kept
+    assert list(answers_left(store)) == kept
+    assert [query for query, _, _ in store.answers.failures()] == kept
+
+
+@pytest.mark.parametrize("reason", ["not read", "waiting"])
+def test_a_version_that_may_still_say_something_stays(store: Opened, reason: str) -> None:
+    first, second = versions_of(store, 2)
+    if reason == "waiting":
+        WaitingGroups(store.database).note("g", queries=[first], triples=1, now=0)
+    settled(store, position=first if reason == "not read" else None)
+    assert [version.id for version in store.registry.versions("q")] == [first, second]
+    WaitingGroups(store.database).forget("g")
+    settled(store)
+    assert [version.id for version in store.registry.versions("q")] == [second]
 
 
 def test_answers_that_are_not_relayed_yet_stay(store: Opened) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from csparql_spark.log.contents import registered, stream_made
+from csparql_spark.log.contents import query_failed, registered, stream_made
 from csparql_spark.log.entries import Draft, Entry
 from csparql_spark.log.guards import (
     Absent,
@@ -41,6 +41,7 @@ from csparql_spark.log.sqlite.repeats import push_of
 
 _NAMED = {"streams": "SELECT 1 FROM streams WHERE iri = ?", "queries": "SELECT 1 FROM queries WHERE name = ?"}
 _MADE = {"streams": "SELECT 1 FROM streams WHERE id = ?", "queries": "SELECT 1 FROM queries WHERE id = ?"}
+_VERSION = "SELECT 1 FROM versions WHERE id = ?"
 _COUNT = {
     "streams": "SELECT count(*) FROM streams",
     "queries": "SELECT count(*) FROM queries",
@@ -55,9 +56,9 @@ _UNDOES = {
 }
 _SETS = {"background": "graphs", "rules": "rules"}
 _SETTING = "SELECT id FROM settings WHERE kind = ? AND name = ?"
-# The conditions on `kind` are those of the index. What a name was told after a registration that stands is of that one.
+# The conditions on `kind` are those of the index.
 _FAILED = (
-    "SELECT 1 FROM log INDEXED BY log_registry "
+    "SELECT seq, payload, payload_sum FROM log INDEXED BY log_registry "
     "WHERE kind NOT IN ('chunk', 'tick') AND kind = 'fail' AND subject = ? AND seq > ?"
 )
 
@@ -94,7 +95,7 @@ class Decisions:
             case Once(query, stream, instant):
                 newest = relayed_to(connection, query)
                 holds = (
-                    _is_there(connection, _MADE["queries"], query)
+                    _is_there(connection, _VERSION, query)
                     and _is_there(connection, _MADE["streams"], stream)
                     and (newest is None or newest < instant)
                 )
@@ -122,7 +123,9 @@ class Decisions:
         """An entry is going to be written."""
         kind, subject = draft.kind, draft.subject
         if kind in _MAKES:
-            self._add(_MAKES[kind], 1)
+            things = _MAKES[kind]
+            replaces = things == "queries" and things in self._counts and _is_there(connection, _NAMED[things], subject)
+            self._add(things, 0 if replaces else 1)
         elif kind in _UNDOES:
             things, sql = _UNDOES[kind]
             if things in self._counts:
@@ -191,6 +194,13 @@ def _is_paused(connection: sqlite3.Connection, query: int) -> bool | None:
 
 
 def _has_failed(connection: sqlite3.Connection, query: int) -> bool | None:
-    """Whether the log says that a query has failed; None if it is not there."""
-    row = connection.execute("SELECT name FROM queries WHERE id = ?", (query,)).fetchone()
-    return None if row is None else _is_there(connection, _FAILED, row[0], query)
+    """Whether the log says that a version of a query has failed; None if the query is not there. An entry that is
+    damaged is taken to be of the version that was there."""
+    row = connection.execute("SELECT name, ended FROM versions WHERE id = ?", (query,)).fetchone()
+    if row is None:
+        return None
+    name, ended = row
+    return any(
+        query_failed(payload).id == query if is_whole(payload, sum) else ended is None or seq < ended
+        for seq, payload, sum in connection.execute(_FAILED, (name, query))
+    )

@@ -30,5 +30,5 @@ def relay(connection: sqlite3.Connection, query: int, instant: int) -> None:
 
 
 def forget_relays(connection: sqlite3.Connection) -> None:
-    """Of queries that are gone. Nobody writes of one again: that is done only while the query is there."""
-    connection.execute("DELETE FROM relayed WHERE query NOT IN (SELECT id FROM queries)")
+    """Of versions that are gone. Nobody writes of one again: that is done only while it is there."""
+    connection.execute("DELETE FROM relayed WHERE query NOT IN (SELECT id FROM versions)")
