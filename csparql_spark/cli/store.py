@@ -22,6 +22,7 @@ from csparql_spark.cli.suggestions import SuggestingGroup
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.damage import ENTRY, Damage, Damages
 from csparql_spark.log import Log
+from csparql_spark.store import Registry
 from csparql_spark.store.inspection import DamagedRow, inspect, refuse_another_version
 
 DATA_ALONE = flags(only=("data",))
@@ -138,6 +139,11 @@ def _damaged(database: Database, directory: DataDirectory, seq: int) -> Damage:
             f"{damage.reason}. It cannot be passed over: it seems to have "
             f"{ENDS[row.kind].format(row.subject)}, which would be there again. Delete the queries that have "
             "failed because of it and register them again: those that come after it do not need it"
+        )
+    if row is not None and row.kind == "register" and seq in dict(Registry(database).ends(row.subject or "")).values():
+        raise Failure(
+            f"{damage.reason}. It cannot be passed over: it seems to have replaced the query {row.subject}, whose "
+            "version before would be there again. Start the server, delete the query and register it again"
         )
     if damage.kind in AGAIN:
         raise Failure(f"{damage.reason}, and cannot be passed over: start the server, and {AGAIN[damage.kind]}")

@@ -5,10 +5,14 @@ the answer was taken, so that whoever goes on after a crash tells the last one t
 observers are called; a `failed` one keeps its position, and goes on from there when it is added again. `when` says
 which answers it wants; the position moves past the others, too. `taken` does not: it is what changes are since.
 
+It is told what a query says in one `version` after the other: when it was told all of one that is over, it `moved` on,
+to the beginning of the next. What it is an observer of is the query, by its first version, whatever that is by now.
+
     observers.add(ObserverDraft(17, "https://hooks.example.org/hot", position=1700000000000), at=now, most=1000)
     observers.took(id, instant=1700000001000)
     observers.passed(id, instant=1700000002000)              # it does not want that one
     observers.missed(id, "HTTP 503", at=now, fail=False)
+    observers.moved(id, 21)
 
 The id is made of the query and the URL: the same two are the same observer. Observers go with their query.
 """
@@ -20,6 +24,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from csparql_spark.disk.database import Database
+from csparql_spark.store.registry import Registry
 
 # Beside the tables of `database`: a directory that was made without it gets it when it is opened.
 TABLE = """
@@ -42,11 +47,13 @@ LATER = {
     "tells": "TEXT NOT NULL DEFAULT 'always'",  # which answers: `nonempty`, `always`, or `changes` of them
     "begin": "TEXT",  # where it began: `latest`, `beginning`, an instant; NULL: not known
     "gap": "INTEGER",  # answers after this instant were forgotten or are damaged, and it is not told yet
+    "version": "INTEGER",  # of the query, whose answers `position` is one of; NULL: its first one
     "taken": "INTEGER",  # the last instant that it has taken, and not passed over; NULL: since it wants changes, none
 }
 ALWAYS, NONEMPTY, CHANGES = "always", "nonempty", "changes"
 _COLUMNS = (
-    "id, query, url, secret, created, position, state, delivered, failures, failing, error, tells, begin, gap, taken"
+    "id, query, url, secret, created, position, state, delivered, failures, failing, error, tells, begin, gap, taken, "
+    "coalesce(version, query)"
 )
 
 
@@ -67,11 +74,13 @@ class Observer:
     begin: str | None = None
     gap: int | None = None
     taken: int | None = None
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ObserverDraft:
-    """What is asked of an observer, new or not: no secret or `when` leaves those that it has."""
+    """What is asked of an observer, new or not: no secret or `when` leaves those that it has. It begins in a `version`
+    of the query, the first one if nothing else is said."""
 
     query: int
     url: str
@@ -79,6 +88,7 @@ class ObserverDraft:
     secret: str | None = None
     when: str | None = None
     begin: str = "latest"
+    version: int | None = None
 
 
 class TooManyObservers(Exception):
@@ -107,9 +117,19 @@ class ObserverStore:
                 if connection.execute("SELECT count(*) FROM observers").fetchone()[0] >= most:
                     raise TooManyObservers
                 connection.execute(
-                    "INSERT INTO observers (id, query, url, secret, created, position, tells, begin) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (id, draft.query, draft.url, draft.secret, at, draft.position, draft.when or NONEMPTY, draft.begin),
+                    "INSERT INTO observers (id, query, url, secret, created, position, tells, begin, version) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        id,
+                        draft.query,
+                        draft.url,
+                        draft.secret,
+                        at,
+                        draft.position,
+                        draft.when or NONEMPTY,
+                        draft.begin,
+                        draft.version,
+                    ),
                 )
             else:
                 connection.execute(
@@ -162,13 +182,23 @@ class ObserverStore:
                 (at, error, fail, id),
             )
 
+    def moved(self, id: str, version: int, *, position: int, gap: int | None = None) -> None:
+        """It goes on with another version, behind a position that is before all of it; `gap`: after that instant,
+        answers were forgotten, which it is still to be told."""
+        with self._database.transaction(durable=False) as connection:
+            connection.execute(
+                "UPDATE observers SET version = ?, position = ?, taken = NULL, gap = coalesce(gap, ?) WHERE id = ?",
+                (version, position, gap, id),
+            )
+
     def forget(self) -> int:
         """Let the observers of queries that are gone go; how many those were."""
-        gone = "query NOT IN (SELECT id FROM queries)"
-        if self._database.connection.execute(f"SELECT 1 FROM observers WHERE {gone} LIMIT 1").fetchone() is None:
+        there = {id for query in Registry(self._database).queries() for id in (query.id, query.origin)}
+        gone = [one.id for one in self._select("") if one.query not in there and one.version not in there]
+        if not gone:
             return 0
         with self._database.transaction(durable=False) as connection:
-            return connection.execute(f"DELETE FROM observers WHERE {gone}").rowcount
+            return connection.executemany("DELETE FROM observers WHERE id = ?", [(id,) for id in gone]).rowcount
 
     def _select(self, clause: str, *values: object) -> list[Observer]:
         rows = self._database.connection.execute(f"SELECT {_COLUMNS} FROM observers {clause}", values)

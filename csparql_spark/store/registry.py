@@ -128,8 +128,15 @@ class Registry:
         """The versions of the query of that name that are kept, oldest first: the last one is the one there is."""
         return list(self._versions("WHERE name = ? ORDER BY id", name))
 
+    def registrations(self, name: str, most: int) -> list[tuple[int, int]]:
+        """The newest of them, each with when it was registered, unread."""
+        rows = self._database.connection.execute(
+            "SELECT id, registered FROM versions WHERE name = ? ORDER BY id DESC LIMIT ?", (name, most)
+        )
+        return rows.fetchall()[::-1]
+
     def ends(self, name: str) -> list[tuple[int, int | None]]:
-        """The same, each with the place where the next one begins, and unread: there may be many for a moment."""
+        """All of them, each with the place where the next one begins, and unread: there may be many for a moment."""
         return self._database.connection.execute(
             "SELECT id, ended FROM versions WHERE name = ? ORDER BY id", (name,)
         ).fetchall()

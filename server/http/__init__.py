@@ -16,6 +16,7 @@
 - `attempts`      who tells wrong tokens must wait
 - `bodies`, `documents`, `forms`   the bytes of a request, whole or not at all; JSON and forms in them, within bounds
 - `lengths`, `names`      lengths of time in requests; names in URLs, and the IRIs they make
+- `conditions`  on which version of a thing a request insists
 - `negotiation`   an answer in the format that a client asks for
 - `holdings`      what responses hold until their clients have taken them
 - `problems`      whatever goes wrong, as problem documents

@@ -21,10 +21,10 @@ from csparql_spark.store.tokens import is_loopback
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
     "Access-Control-Allow-Headers": "Authorization, Content-Type, Content-Encoding, Accept, Last-Event-ID, "
-    "Idempotency-Key",
+    "Idempotency-Key, If-Match, If-None-Match",
     "Access-Control-Max-Age": "600",
 }
-SHOWN = "Location, Retry-After, X-CSPARQL-Instant"
+SHOWN = "Location, Retry-After, ETag, X-CSPARQL-Instant, X-CSPARQL-Version"
 
 
 def refuse_other_hosts(own: str | None) -> None:

@@ -4,6 +4,7 @@
     GET /queries/HotRooms/answers?at=1700000000000&format=csv       another instant, another format
     GET /queries/HotRooms/answers?from=…&to=…&limit=100             all instants between the two, both counted
     GET /queries/HotRooms/answers    Accept: text/event-stream      server-sent events
+    GET /queries/HotRooms/answers?version=17                        what another version of the query has said
 
 With `?changes` each of them tells what has changed: events, a range, which begins with a whole, and the newest instant
 or that of `at`, whose change is since the one before.
@@ -17,8 +18,11 @@ Events begin after `Last-Event-ID` (or `?lastEventId=`), at `?from=beginning`, a
 newest answer (`?from=latest`, and by default). What a client has seen counts more than what its URL asks for: a browser
 that reconnects sends both.
 
+Where a query is replaced, events go on; everything else is asked of the version that there is, or of the one that
+`version` names, as long as its answers are kept.
+
 Before its first instant a query has no answer: 204, with Retry-After and the sentence in X-CSPARQL-Status. That says
-`failed` or `paused` beside the newest answer of a query that answers no more.
+`failed`, `paused` or `replaced` beside the newest answer of a query that answers no more.
 """
 
 from __future__ import annotations
@@ -37,9 +41,10 @@ from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.server.http.holdings import Holding, Holdings
 from csparql_spark.server.http.negotiation import asked_type, spelled
 from csparql_spark.server.http.problems import Problem, sentence
+from csparql_spark.server.routes.description import status_of
 from csparql_spark.server.routes.events import EVENTS, asked_changes, last_event_id, subscribed
 from csparql_spark.server.routes.health import engine_now, starts
-from csparql_spark.server.routes.registration import found
+from csparql_spark.server.routes.registration import found_version
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers import instants
@@ -77,8 +82,10 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
 
     @blueprint.get("/queries/<name:name>/answers")
     def answers(name: str) -> Response:
-        query = found(stores, name)
+        query = found_version(stores, name)
         if prefers_events():
+            if "version" in request.args:
+                raise Problem("bad-setting", "Events follow a query from one version to the next: leave version= out.")
             start = asked_start(threads.fanout.order, query)
             return subscribed(settings, threads, [query.name], start, Wishes(changes=asked_changes()))
         if not request.args.keys().isdisjoint(("from", "to", "limit")):
@@ -147,7 +154,7 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
                 base = [] if before is None else stores.answers.at(query.id, before)
                 *_, body = change_envelopes(query, map(WholeParts, filter(None, [base, now])), every=True)
             pieces = gathered(chain(body, [b"\n"]))
-            headers = {"Cache-Control": "no-store", "X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
+            headers = {"Cache-Control": "no-store", **identity(query, instant)}
             response = Response(pieces, headers=headers, content_type=media_type)
         except BaseException:
             holding.release()
@@ -168,6 +175,8 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
 
     def to_come(query: QueryRecord, instant: int, bounds: tuple[int, int] | None) -> str:
         """Why an instant after the newest answer has none."""
+        if query.ended is not None:
+            return f"the version {query.id} was replaced before that, or says it in a moment"
         timeline, grid = f"{names.query_url(query.name)}/timeline", instants_of(query)
         newest = f"; the newest answer is that of {written(bounds[1])}" if bounds else ""
         if stores.answers.failure(query.id) is not None:
@@ -201,10 +210,13 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
 
     def halted(query: QueryRecord) -> str | None:
         """Why the newest answer stays the newest one; None while others follow it."""
-        return "failed" if stores.answers.failure(query.id) is not None else "paused" if query.paused else None
+        status = status_of(stores, query)
+        return None if status == "running" else status
 
     def waiting(query: QueryRecord) -> Response:
         refuse_failed(stores, query)
+        if query.ended is not None:
+            return Response(status=204, headers={"Cache-Control": "no-store", "X-CSPARQL-Status": "replaced"})
         grid, now = instants_of(query), stores.now()
         seconds = 1 if grid is None else math.ceil((grid.after(now) + 1 - now) / 1000)
         if starts(engine_now(stores, threads.ticker), now):
@@ -222,7 +234,7 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
 def answer_response(query: QueryRecord, parts: list[StoredAnswer], holding: Holding | None = None) -> Response:
     """The response with what a query said at an instant."""
     answer, instant = whole(parts), parts[0].instant
-    headers = {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.id)}
+    headers = identity(query, instant)
     if 0 <= instant < 1 << 47:
         headers["Last-Modified"] = formatdate(instant / 1000, usegmt=True)
     windows = windows_of(query, instant)
@@ -233,8 +245,16 @@ def answer_response(query: QueryRecord, parts: list[StoredAnswer], holding: Hold
     if windows and len(bounds) <= LONGEST_BOUNDS:
         headers["X-CSPARQL-Windows"] = bounds.replace("opens=None; ", "")
     return spelled(
-        answer, extra={"query": query.name, "at": instant, "windows": windows}, headers=headers, holding=holding
+        answer,
+        extra={"query": query.name, "version": query.id, "at": instant, "windows": windows},
+        headers=headers,
+        holding=holding,
     )
+
+
+def identity(query: QueryRecord, instant: int) -> dict[str, str]:
+    """What headers say of whose answer it is, and of when."""
+    return {"X-CSPARQL-Instant": str(instant), "X-CSPARQL-Query": str(query.origin), "X-CSPARQL-Version": str(query.id)}
 
 
 def asked_range() -> tuple[int, int, int]:

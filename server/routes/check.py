@@ -3,7 +3,7 @@
     POST /check                          the text of a query            {"ok": false, "errors": [{"line": 3, …}], …}
     POST /check?kind=question            what /sparql is to be asked
     POST /check?kind=rules&name=lab      the text of a rule file
-    POST /check?name=HotRooms            as PUT /queries/HotRooms would say it
+    POST /check?name=HotRooms            as PUT /queries/HotRooms would say it, also with If-Match
 
 The checks are those of a registration, so what is `ok` would be registered now, and texts are read in guarded children,
 as there (see `asking.guarded.texts`). A response is 200 whatever is found.
@@ -31,6 +31,7 @@ from csparql_spark.language.errors import Fix, Lines
 from csparql_spark.language.queries.mentions import Mention
 from csparql_spark.server.dependents import streams_of
 from csparql_spark.server.http import bodies, names
+from csparql_spark.server.http.conditions import asked_condition
 from csparql_spark.server.http.problems import FixBody, Problem, fix_body, of_excess, sentence
 from csparql_spark.server.routes.description import WindowBody, window_body
 from csparql_spark.server.routes.registration import Admission, asks_the_same
@@ -176,15 +177,17 @@ class Checker:
         if live is not None:
             if live.text == text and asks_the_same(self._texts, live, self._base):
                 return []
-            return [
-                named(
-                    text,
-                    reading,
-                    "query-exists",
+            condition = asked_condition()
+            try:
+                condition.refuse(live, name)
+            except Problem as problem:
+                return [named(text, reading, problem.code, str(problem), "Load what it asks for now.")]
+            if not condition.replaces:
+                sentence, hint = (
                     f"The query {name} is registered and asks for something else.",
-                    "Use another name, or delete it first.",
+                    "Use another name, or replace it.",
                 )
-            ]
+                return [named(text, reading, "query-exists", sentence, hint)]
         stream = registry.stream(self._stores.names.stream_iri(name)) if reading.query.kind == "stream" else None
         if stream is not None and stream.producer != name:
             return [

@@ -3,8 +3,9 @@
     described(stores, query, made_streams(stores.registry))
     # {"name": "HotRooms", "status": "running", "windows": […], …}
 
-Its `status` is running, paused or failed. A query that reads streams of queries that do not go on has to wait for
-these: `waiting_for` names them.
+Its `status` is running, paused or failed; that of a version that is over, replaced or failed. `id` stays what it is
+when the query is replaced, and `version` is another one then. A query that reads streams of queries that do not go on
+has to wait for these: `waiting_for` names them.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from typing import Required, TypedDict, cast
 
 from csparql_spark.language import ContinuousQuery, Window
 from csparql_spark.server.dependents import asked_of, streams_of
+from csparql_spark.server.http.conditions import version_tag
 from csparql_spark.server.stores import Stores
-from csparql_spark.store import QueryRecord, Registry
+from csparql_spark.store import QueryRecord, Registry, versions
+
+MOST_SHOWN = 1 + versions.MOST  # a query that is replaced all the time may have more for a moment
 
 
 class WindowBody(TypedDict, total=False):
@@ -61,11 +65,22 @@ class MakerBody(TypedDict):
     status: str
 
 
+class VersionBody(TypedDict):
+    """A version of a query that is kept, and which of its answers are."""
+
+    version: int
+    registered: int
+    oldest: int | None
+    latest: int | None
+
+
 class QueryBody(ReadingBody):
     """All that there is to say of a query."""
 
     name: str
     id: int
+    version: int
+    versions: list[VersionBody]
     url: str
     answers: str
     text: str
@@ -91,7 +106,12 @@ def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) ->
     bounds = stores.answers.bounds(query.id)
     return {
         "name": query.name,
-        "id": query.id,
+        "id": query.origin,
+        "version": query.id,
+        "versions": [
+            version_of(id, at, bounds if id == query.id else stores.answers.bounds(id))
+            for id, at in stores.registry.registrations(query.name, MOST_SHOWN)
+        ],
         "url": url,
         "answers": f"{url}/answers",
         "text": query.text,
@@ -99,21 +119,34 @@ def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) ->
         **reading(asked),
         "stream": streams.get(query.name),
         "status": status_of(stores, query),
-        "failure": None if failure is None else {"at": failure[0], "reason": failure[1], "advice": advice(url)},
+        "failure": None if failure is None else failure_body(failure, url, query),
         "waiting_for": waiting_for(stores, asked, streams),
         "oldest": bounds[0] if bounds else None,
         "latest": bounds[1] if bounds else None,
     }
 
 
-def advice(url: str) -> str:
+def version_of(id: int, at: int, bounds: tuple[int, int] | None) -> VersionBody:
+    return {"version": id, "registered": at, "oldest": bounds and bounds[0], "latest": bounds and bounds[1]}
+
+
+def failure_body(failure: tuple[int, str], url: str, query: QueryRecord) -> FailureBody:
+    return {"at": failure[0], "reason": failure[1], "advice": advice(url, query)}
+
+
+def advice(url: str, query: QueryRecord) -> str:
     """How a query that has failed is changed: what has failed answers no more, whatever becomes of the cause."""
-    return f"To change it, DELETE {url} and PUT the changed text there (or the same text, if the cause is gone)."
+    return (
+        f"To change it, PUT the changed text to {url} with If-Match: {version_tag(query)} "
+        "(or the same text, if the cause is gone)."
+    )
 
 
 def status_of(stores: Stores, query: QueryRecord) -> str:
     if stores.answers.failure(query.id) is not None:
         return "failed"
+    if query.ended is not None:
+        return "replaced"
     return "paused" if query.paused else "running"
 
 

@@ -111,7 +111,7 @@ class Callbacks:
 
     def one(self, name: str, id: str) -> tuple[QueryRecord, Observer]:
         query = found(self._stores, name)
-        observer = self._stores.observers.one(query.id, id)
+        observer = self._stores.observers.one(query.origin, id)
         if observer is None:
             raise self.unknown(query, id)
         return query, observer
@@ -133,11 +133,15 @@ class Callbacks:
             raise Problem("bad-url", sentence(str(error))) from None
         if refusal is not None:
             raise Problem("url-not-allowed", sentence(refusal), allowed=list(allowed.entries))
-        bounds = self._stores.answers.bounds(query.id)
-        latest = bounds[1] if bounds and wanted.begin != "beginning" else BEGINNING
+        bounds, version = self._stores.answers.bounds(query.id), query.id
+        latest = bounds[1] if bounds else BEGINNING
         position = wanted.begin if isinstance(wanted.begin, int) else latest
+        if wanted.begin == "beginning":  # of all that is kept
+            version, position = min(id for id, _ in self._stores.registry.ends(query.name)), BEGINNING
         try:
-            draft = ObserverDraft(query.id, wanted.url, position, wanted.secret, wanted.when, str(wanted.begin))
+            draft = ObserverDraft(
+                query.origin, wanted.url, position, wanted.secret, wanted.when, str(wanted.begin), version
+            )
             observer, new = self._stores.observers.add(draft, at=self._stores.now(), most=self._most)
         except TooManyObservers:
             raise Problem(
@@ -169,7 +173,7 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
         query = found(stores, name)
         return {
             "query": query.name,
-            "observers": [callbacks.described(query, observer) for observer in stores.observers.of(query.id)],
+            "observers": [callbacks.described(query, observer) for observer in stores.observers.of(query.origin)],
         }
 
     @blueprint.get("/queries/<name:name>/observers/<id>")
@@ -179,7 +183,7 @@ def routes(settings: Settings, stores: Stores, threads: Threads) -> Blueprint:
     @blueprint.delete("/queries/<name:name>/observers/<id>")
     def delete_observer(name: str, id: str) -> tuple[str, int]:
         query, observer = callbacks.one(name, id)
-        if not stores.observers.remove(query.id, observer.id):
+        if not stores.observers.remove(query.origin, observer.id):
             raise callbacks.unknown(query, id)
         return "", 204
 

@@ -52,7 +52,7 @@ def _set_paused(stores: Stores, threads: Threads, name: str, paused: bool) -> Qu
         query = found(stores, name)
         failure = stores.answers.failure(query.id)
         if failure is not None:
-            mend = advice(stores.names.query_url(name))
+            mend = advice(stores.names.query_url(name), query)
             raise Problem(
                 "query-failed",
                 f"The query {name} failed at {failure[0]}, and answers no more: {sentence(failure[1])} {mend}",

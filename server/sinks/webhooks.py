@@ -2,6 +2,7 @@
 
     POST https://hooks.example.org/hot
     X-CSPARQL-Query: HotRooms
+    X-CSPARQL-Version: 17
     X-CSPARQL-Instant: 1700000000000
     X-CSPARQL-Delivery: 5f0c…-1700000000000-qkzw…    the same when it is told again; another where a copy of the
                                                      database was put back, and the query says it anew
@@ -9,14 +10,15 @@
     X-CSPARQL-Gap: 1699999000000                     answers after this instant are kept no longer, are damaged, or are
                                                      too large to be told
 
-    {"query":"HotRooms","at":1700000000000,"windows":…,"results":…}
+    {"query":"HotRooms","version":17,"at":1700000000000,"windows":…,"results":…}
 
 Who asks to hear `when` it is `nonempty` is not told what says nothing: a table without rows (for ISTREAM and DSTREAM:
 no change), a graph without triples. An ASK always says something. Who asks for `changes` is told a whole, and then what
 has changed since what it took last, where something has (see `subscribers.changes`); after a gap a whole again.
 
 An answer is taken when the response is 2xx. Else it is told again, ever later: after a second, two, four, …, five
-minutes. An observer that has missed too often or for too long (or says 410) is failed; it keeps its position.
+minutes. An observer that has missed too often or for too long (or says 410) is failed; it keeps its position. Where the
+query is replaced, it is told the rest of what the version before has said, and then the next, beginning with a whole.
 
 Invariants: an observer has at most one call at a time, and answers in the order of their instants, without a gap that
 is not told. A few threads serve all observers; who is slow makes nobody else wait, and has no queue.
@@ -62,6 +64,8 @@ MOST_FAILURES = 30
 LONGEST_FAILING = 24 * 3600 * 1000
 LONGEST_PAUSE = 300.0
 STORE_PAUSE = 1.0
+LOOK_PAUSE = 0.1  # until it is asked again whether a version that is over has said all
+MOST_ORIGINS = 20_000
 BEGINNING, END = -(1 << 62), 1 << 62
 
 _dice = random.Random()  # its own: a seed of Python's gives what is expected, whatever threads wait here
@@ -84,7 +88,7 @@ class Webhooks:
     def __init__(
         self, stores: Stores, order: AnswerOrder, allowed: Allowed, *, pause: Callable[[int], float] = pause_after
     ) -> None:
-        self._observers, self._registry, self._log = stores.observers, stores.registry, stores.log
+        self._observers, self._registry = stores.observers, stores.registry
         self._answers, self._order = stores.answers, order
         self.allowed = allowed
         self._now, self._pause = stores.now, pause
@@ -93,6 +97,7 @@ class Webhooks:
         self._due: dict[str, float] = {}  # when an observer is to be called, on the steady clock
         self._called: set[str] = set()  # who is being called now
         self._queries: dict[str, int] = {}  # of the observers that are due
+        self._origins: dict[int, int] = {}  # which query a version is of, as far as somebody asked
         self._running = True
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="webhook")
         self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
@@ -147,11 +152,22 @@ class Webhooks:
     def _look(self, news: Collection[int] | None) -> None:
         if news is None:
             self._observers.forget()
-        interested = [observer for observer in self._observers.active() if news is None or observer.query in news]
+        active = self._observers.active()
+        told = None if news is None or not active else {self._origin(version) for version in news}
+        interested = [observer for observer in active if told is None or observer.query in told]
         with self._change:
             for observer in interested:
                 self._queries[observer.id] = observer.query
                 self._due.setdefault(observer.id, 0.0)  # who waits after a failure goes on waiting
+
+    def _origin(self, version: int) -> int:
+        """The query that a version is of, by its first one."""
+        if version not in self._origins:
+            if len(self._origins) > MOST_ORIGINS:
+                self._origins.clear()
+            record = self._registry.version(version)
+            self._origins[version] = version if record is None else record.origin
+        return self._origins[version]
 
     def _call(self) -> None:
         with self._change:
@@ -180,15 +196,21 @@ class Webhooks:
 
     def _serve(self, query: int, id: str) -> float | None:
         """Tell an observer some of what it has not heard; after how many seconds to go on, None if there is no more."""
-        observer, record = self._observers.one(query, id), self._record(query)
+        observer = self._observers.one(query, id)
         if observer is None or observer.state != "active":
             return None
+        record = self._version(observer)
         if record is None:
             self._observers.forget()
             return None
-        instants = self._answers.instants(query, observer.position + 1, END, PAGE_INSTANTS)
+        # Asked before its answers are looked for: then these are all.
+        complete = record.ended is not None and self._answers.is_complete(record.id, record.ended)
+        if record.id != observer.version:  # that one is kept no longer
+            self._observers.moved(id, record.id, position=BEGINNING, gap=_known(observer.position))
+            return 0.0
+        instants = self._answers.instants(record.id, observer.position + 1, END, PAGE_INSTANTS)
         gap = observer.gap
-        if gap is None and self._gap(query, observer.position):
+        if gap is None and self._gap(record.id, observer.position):
             gap = observer.position
         # The last instant since it was told something that it does not want, or that nobody can read.
         passed: int | None = None
@@ -219,7 +241,16 @@ class Webhooks:
             gap = passed = None
         if passed is not None:
             self._observers.passed(id, passed, gap=gap)
-        return 0.0 if len(instants) == PAGE_INSTANTS else None
+        if len(instants) == PAGE_INSTANTS:
+            return 0.0
+        if record.ended is None:
+            return None
+        if not complete:
+            return LOOK_PAUSE
+        if gap is None and self._order.gone(record.ended) is not None:
+            gap = _known(observer.position)
+        self._observers.moved(id, record.ended, position=BEGINNING, gap=gap)
+        return 0.0
 
     def _told(
         self, observer: Observer, record: QueryRecord, instant: int, gap: int | None, passed: int | None
@@ -256,8 +287,9 @@ class Webhooks:
             "Content-Type": "application/json",
             "User-Agent": f"csparql-spark/{__version__}",
             "X-CSPARQL-Query": record.name.encode("ascii", "backslashreplace").decode(),
+            "X-CSPARQL-Version": str(record.id),
             "X-CSPARQL-Instant": str(told.instant),
-            "X-CSPARQL-Delivery": self._delivery(observer, told),
+            "X-CSPARQL-Delivery": self._delivery(observer, record, told),
         }
         if gap is not None:
             headers["X-CSPARQL-Gap"] = str(gap)
@@ -265,9 +297,10 @@ class Webhooks:
             headers["X-CSPARQL-Signature"] = signature(observer.secret, told.body)
         send(observer.url, told.body, headers, public=self.allowed.needs_public(observer.url))
 
-    def _delivery(self, observer: Observer, told: ToldAnswer) -> str:
+    def _delivery(self, observer: Observer, record: QueryRecord, told: ToldAnswer) -> str:
         incarnation = self._order.lineage.of(told.position)
-        return "-".join(filter(None, (observer.id, str(told.instant), incarnation)))
+        version = None if record.id == record.origin else str(record.id)  # two of them may have the same instant
+        return "-".join(filter(None, (observer.id, version, str(told.instant), incarnation)))
 
     def _missed(self, observer: Observer, error: Exception) -> float | None:
         now, failures = self._now(), observer.failures + 1
@@ -278,16 +311,23 @@ class Webhooks:
         self._observers.missed(observer.id, str(error), at=now, fail=fail)
         return None if fail else self._pause(failures)
 
-    def _record(self, query: int) -> QueryRecord | None:
-        """The query, if it is registered."""
-        entry = next(self._log.read(query - 1, query), None)
-        record = None if entry is None or entry.subject is None else self._registry.query(entry.subject)
-        return record if record is not None and record.id == query else None
+    def _version(self, observer: Observer) -> QueryRecord | None:
+        """The version of its query that it is told, or the oldest that is still kept; None if the query is gone."""
+        record = self._registry.version(observer.version)
+        if record is not None:
+            return record
+        live = next((query for query in self._registry.queries() if query.origin == observer.query), None)
+        return None if live is None else next(iter(self._registry.versions(live.name)), None)
 
     def _gap(self, query: int, after: int) -> bool:
         """Whether answers after an instant are forgotten."""
         gone = self._order.gone(query)
         return gone is not None and BEGINNING < after < gone[1]
+
+
+def _known(position: int) -> int | None:
+    """The last instant that an observer was told, if there is one."""
+    return None if position == BEGINNING else position
 
 
 def signature(secret: str, body: bytes) -> str:

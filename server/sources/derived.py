@@ -3,8 +3,8 @@
     REGISTER STREAM Hot AS CONSTRUCT … FROM STREAM <…/streams/temp> …       makes the stream <base>/streams/Hot
 
 The stream is logged before its query, and dropped after it. A crash between the two leaves an *orphan*: a derived
-stream whose query is not there. Nobody can register a query that reads it; the next registration under the name takes
-it over, or drops it.
+stream whose query is not there, or is no stream query. Nobody can register a query that reads it; the next registration
+under the name takes it over, or drops it. Where a stream query is replaced by another one, the stream stays.
 
 Invariants, kept by guards in the log's own order: a query that is no stream query has no stream of its name; no query
 reads a derived stream without a producer; no query reads, perhaps through others, what it writes itself.
@@ -32,6 +32,12 @@ def made_by(registry: Registry, name: str) -> list[StreamRecord]:
     return [stream for stream in registry.streams() if stream.producer == name]
 
 
+def fills(query: QueryRecord | None) -> bool:
+    """Whether there is a query that fills the stream of its name; of one that is damaged nobody knows better."""
+    asked = None if query is None else asked_of(query)
+    return query is not None and (asked is None or asked.kind == "stream")
+
+
 def readable(registry: Registry) -> dict[str, tuple[StreamRecord, QueryRecord | None]]:
     """The streams that a query may read, and the producers of the derived ones, by IRI."""
     streams = registry.streams()
@@ -39,7 +45,7 @@ def readable(registry: Registry) -> dict[str, tuple[StreamRecord, QueryRecord | 
     return {
         stream.iri: (stream, None if stream.producer is None else producers[stream.producer])
         for stream in streams
-        if stream.producer is None or producers[stream.producer] is not None
+        if stream.producer is None or fills(producers[stream.producer])
     }
 
 
@@ -50,8 +56,9 @@ def still_readable(stream: StreamRecord, producer: QueryRecord | None) -> AnyGua
     return there if producer is None else Every((there, Same("queries", producer.id)))
 
 
-def own_stream(settings: Settings, stores: Stores, name: str) -> StreamRecord:
-    """The stream that the query of that name will fill: made now, or an orphan that is taken over."""
+def own_stream(settings: Settings, stores: Stores, name: str, live: QueryRecord | None = None) -> StreamRecord:
+    """The stream that the query of that name will fill: made now, or an orphan that is taken over, or that of the
+    version that it replaces (`live`)."""
     iri, writer = stores.names.stream_iri(name), stores.writer
     draft = draft_of(StreamMade(stores.names.stream_name(iri), clock="derived", delay=0, producer=name), iri)
     while True:
@@ -67,20 +74,28 @@ def own_stream(settings: Settings, stores: Stores, name: str) -> StreamRecord:
                 )
             return stream
         try:
-            writer.append(draft, Every((Absent("streams", iri), Absent("queries", name), room(settings, "streams"))))
+            writer.append(draft, Every((Absent("streams", iri), _still(name, live), room(settings, "streams"))))
         except Refused as refused:
             # Whoever registers tells that there is no room, or that somebody else has registered a query of this name.
-            if isinstance(refused.guard, Room) or stores.registry.query(name) is not None:
+            if isinstance(refused.guard, Room) or stores.registry.query(name) != live:
                 raise
 
 
+def _still(name: str, live: QueryRecord | None) -> AnyGuard:
+    """The guard that there is this query of that name, or none."""
+    return Absent("queries", name) if live is None else Same("queries", live.id)
+
+
 def drop_orphans(stores: Stores, name: str, *, but: str | None = None) -> None:
-    """Drop the streams of a query that is not there (any more), but the one with that IRI."""
+    """Drop the streams of a query that is not there (any more), or fills none, but the one with that IRI."""
+    live = stores.registry.query(name)
+    if fills(live):
+        return
     for stream in made_by(stores.registry, name):
         if stream.iri != but:
             try:
                 stores.writer.append(
-                    draft_of(StreamDropped(), stream.iri), Every((Same("streams", stream.id), Absent("queries", name)))
+                    draft_of(StreamDropped(), stream.iri), Every((Same("streams", stream.id), _still(name, live)))
                 )
             except Refused:
                 continue  # somebody has dropped it, or taken it over

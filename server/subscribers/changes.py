@@ -196,7 +196,7 @@ def delta_body(query: QueryRecord, delta: Delta, at: int, since: int) -> bytes |
 
 def change_head(query: QueryRecord, at: int, since: int) -> bytes:
     """What an object says of a change before its members, without the brace at its end."""
-    return _json({"query": query.name, "at": at, "since": since})[:-1]
+    return _json({"query": query.name, "version": query.id, "at": at, "since": since})[:-1]
 
 
 def delta_from(query: QueryRecord, before: Sequence[StoredAnswer], parts: Sequence[StoredAnswer]) -> Delta | None:

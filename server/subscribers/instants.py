@@ -1,7 +1,7 @@
 """Instants: what a query said at one instant, put together from its parts and spelled for those who asked.
 
     whole(parts)                                     # a Result
-    envelope("HotRooms", parts, windows)           # b'{"query":"HotRooms","at":1700000000000,"windows":…,"results":…}'
+    envelope("HotRooms", parts, windows)             # b'{"query":"HotRooms","version":17,"at":…,"windows":…,…}'
     event("48213", "HotRooms", parts, windows)       # b'id: 48213\\nevent: answer\\ndata: {"query":…}\\n\\n'
 
 In an event, `results` is a whole SPARQL JSON document (with `head`), and of a graph `triples` is N-Triples text. What
@@ -100,7 +100,7 @@ def _told(
     # No cell has more text than all that is stored: of most answers nothing has to be counted.
     if table is not None and table.length * len(table.variables) * size > MOST_TOLD:
         refuse_large(text_size(table))
-    return _envelope(answer, _head(name, parts[0].instant, windows, order if table is not None else None))
+    return _envelope(answer, _head(name, parts[0], windows, order if table is not None else None))
 
 
 def refuse_large(size: int) -> None:
@@ -109,8 +109,10 @@ def refuse_large(size: int) -> None:
         raise TooLargeToTell
 
 
-def _head(name: str, instant: int, windows: Sequence[WindowBounds], order: RowOrder | None = None) -> dict[str, object]:
-    head: dict[str, object] = {"query": name, "at": instant}
+def _head(
+    name: str, part: StoredAnswer, windows: Sequence[WindowBounds], order: RowOrder | None = None
+) -> dict[str, object]:
+    head: dict[str, object] = {"query": name, "version": part.query, "at": part.instant}
     if windows:
         head["windows"] = list(windows)
     if order is not None:
@@ -150,9 +152,11 @@ def envelope_pieces(
     try:
         answer = whole(parts)
     except Damaged as damaged:
-        yield _json({"query": name, "at": parts[0].instant, "problem": sentence(str(damaged))})
+        yield _json(
+            {"query": name, "version": parts[0].query, "at": parts[0].instant, "problem": sentence(str(damaged))}
+        )
         return
-    yield from _envelope(answer, _head(name, parts[0].instant, windows, order if answer.table is not None else None))
+    yield from _envelope(answer, _head(name, parts[0], windows, order if answer.table is not None else None))
 
 
 def windows_of(query: QueryRecord, instant: int) -> list[WindowBounds]:

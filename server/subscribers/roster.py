@@ -3,6 +3,7 @@
     roster = read_roster(database, registry)
     roster.known[17].name                   # "HotRooms": every registration that the log still knows, also undone ones
     roster.standing[17].status              # "running", "paused" or "failed": of those that are there
+    roster.versions[3]                      # (3, 17): those of one that was registered as 3, as far as they are known
     changes(before, after)                  # what there is to say of the difference
 
 A roster is a value: nobody changes it, and whoever holds one knows what was told.
@@ -10,6 +11,7 @@ A roster is a value: nobody changes it, and whoever holds one knows what was tol
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -52,6 +54,19 @@ class Roster:
         """The queries that are there, by name."""
         return {standing.query.name: id for id, standing in self.standing.items()}
 
+    @cached_property
+    def origins(self) -> Mapping[int, int]:
+        """The queries that are there, by what they are known by whatever version they are."""
+        return {standing.query.origin: id for id, standing in self.standing.items()}
+
+    @cached_property
+    def versions(self) -> Mapping[int, tuple[int, ...]]:
+        """The versions that are known of each query, oldest first, by what it is known by."""
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for version, query in sorted(self.known.items()):
+            found[query.origin].append(version)
+        return {origin: tuple(versions) for origin, versions in found.items()}
+
 
 class RosterReader:
     """Reads the roster, and makes another one only if something has changed."""
@@ -66,11 +81,15 @@ class RosterReader:
         (newest,) = connection.execute(_NEWEST).fetchone()
         failures = connection.execute("SELECT query, instant, reason FROM failures ORDER BY query").fetchall()
         if (newest, failures) != self._newest:
-            known = self.roster.known  # what was logged in a place does not change
-            self.roster = Roster(
-                {id: known.get(id) or query_record(id, *rest) for id, *rest in connection.execute(_REGISTRATIONS)},
-                self._standing(failures),
-            )
+            before = self.roster.known  # what was logged in a place does not change
+            known = {
+                id: record if (record := before.get(id)) is not None and record.id == id else query_record(id, *rest)
+                for id, *rest in connection.execute(_REGISTRATIONS)
+            }
+            standing = self._standing(failures)
+            # Where the first version is gone, what is gone with it and later ones is told of under its number.
+            known |= {one.query.origin: one.query for one in standing.values() if one.query.origin not in known}
+            self.roster = Roster(known, standing)
             self._newest = newest, failures
         return self.roster
 
@@ -86,7 +105,11 @@ class RosterReader:
 
 
 def registered(query: QueryRecord) -> bytes:
-    return notice("registered", {"query": query.name, "id": query.id})
+    return notice("registered", {"query": query.name, "id": query.origin, "version": query.id})
+
+
+def replaced(query: QueryRecord, before: int) -> bytes:
+    return notice("replaced", {"query": query.name, "id": query.origin, "version": query.id, "replaces": before})
 
 
 def ended(name: str) -> bytes:
@@ -94,9 +117,9 @@ def ended(name: str) -> bytes:
 
 
 def changes(before: Roster, after: Roster) -> Iterator[tuple[int, bytes]]:
-    """Of which query there is what to say, but for its registration: ends first."""
+    """Of which query there is what to say, but for its registration: ends first. One that is replaced has not ended."""
     for id, standing in before.standing.items():
-        if id not in after.standing:
+        if standing.query.origin not in after.origins:
             yield id, ended(standing.query.name)
     for id, standing in after.standing.items():
         status = before.standing[id].status if id in before.standing else "running"

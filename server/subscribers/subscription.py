@@ -16,7 +16,9 @@
                      follows
 `event: problem`     {"query", "at", "reason"}: the query has failed
 `event: end`         {"query", "reason"}: the query is deleted
-`event: registered`  {"query", "id"}: there is a query that was not there when the connection began
+`event: registered`  {"query", "id", "version"}: there is a query that was not there when the connection began
+`event: replaced`    {"query", "id", "version", "replaces"}: another version of the query is there in the place of that
+                     one, and runs. What the one before has said last may follow; each answer names its `version`
 `event: paused`, `event: resumed`     {"query"}
 `event: progress`    {"clock"}: in silence, on a connection that asked for it; everything up to its id was told
 `:`                  a comment, in silence
@@ -44,7 +46,7 @@ from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.subscribers.event_ids import event_id, read_id
 from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, News
 from csparql_spark.server.subscribers.instants import TooLargeToTell, notice
-from csparql_spark.server.subscribers.roster import Roster, ended, registered
+from csparql_spark.server.subscribers.roster import Roster, ended, registered, replaced
 from csparql_spark.server.subscribers.roster import changes as roster_changes
 from csparql_spark.server.subscribers.voices import AskedChanges, voice_of
 from csparql_spark.store.order import AnswerOrder, AnswerPlace
@@ -145,7 +147,7 @@ class Subscription:
     def _begin(self, start: SubscriptionStart, news: News) -> None:
         self._greeted = self._announced = news.roster
         self._opening = True
-        self._ids = self._members(news.roster)
+        self._ids = self._members(news.roster, past=start.after is not None)
         self._newest: list[AnswerPlace] | None = None  # by which it begins
         if start.after is None:
             live = set(news.roster.standing)
@@ -213,26 +215,38 @@ class Subscription:
             if not self._fanout.wait(version, self._heartbeat):
                 yield self.heartbeat()
 
-    def _members(self, roster: Roster) -> set[int] | None:
-        """The queries of the names that it wants; of those that are gone, too, if it may have missed something."""
+    def _members(self, roster: Roster, *, past: bool) -> set[int] | None:
+        """The queries of the names that it wants, with their versions before, if it asks for the `past`; of those that
+        are gone, too, if it may have missed something."""
         if self._names is None:
             return None
         if self._returning:
             return {id for id, query in roster.known.items() if query.name in self._names}
-        return {roster.ids[name] for name in self._names if name in roster.ids}
+        ids = {roster.ids[name] for name in self._names if name in roster.ids}
+        if not past:
+            return ids
+        return ids.union(*(roster.versions[roster.standing[id].query.origin] for id in ids))
 
     def _openings(self, news: News) -> Iterator[bytes]:
-        """The queries that are new: told before their answers, and after the end of others that had their names."""
+        """The queries that are new, and versions: told before their answers, and after the end of others that had their
+        names."""
         before, self._greeted = self._greeted, news.roster
         if news.roster is before:
             return
         for id, standing in news.roster.standing.items():
-            name = standing.query.name
-            if id not in before.standing and self._wants(name):
-                if self._ids is not None:
-                    self._ids.add(id)
-                yield from self._end_of(name)
-                yield registered(standing.query)
+            name, origin = standing.query.name, standing.query.origin
+            if id in before.standing or not self._wants(name):
+                continue
+            replaces = before.origins.get(origin)
+            if replaces is not None:
+                if self._ids is not None:  # of a query that is replaced all the time not every version was seen here
+                    self._ids.update(version for version in news.roster.versions[origin] if version > replaces)
+                yield replaced(standing.query, replaces)
+                continue
+            if self._ids is not None:
+                self._ids.add(id)
+            yield from self._end_of(name)
+            yield registered(standing.query)
 
     def _end_of(self, name: str) -> Iterator[bytes]:
         old = self._announced.ids.get(name)

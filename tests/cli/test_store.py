@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from csparql_spark.cli import main
 from csparql_spark.disk import DataDirectory
 from csparql_spark.disk.damage import Damages
-from csparql_spark.log.contents import content_of
+from csparql_spark.log.contents import QueryRegistered, content_of, draft_of
 from csparql_spark.schedule.failures import Failures
 from csparql_spark.store import StoredAnswer, inspection
 from tests.store.opened import Opened
@@ -191,6 +191,22 @@ def test_what_is_not_passed_over(data: Path, seq: str, says: str) -> None:
     damage(data, REGISTRATION)
     code, told, error = store("skip", seq, "--data", str(data), "--yes")
     assert (code, told, error.splitlines()[-1]) == (2, "", f"csparql-spark: {says.format(data=data)}")
+
+
+def test_what_has_replaced_a_query_is_not_passed_over(data: Path) -> None:
+    """The version before would be there again."""
+    opened = Opened(data)
+    replaces = next(query.id for query in opened.registry.queries())
+    content = QueryRegistered("SELECT", None, replaces=replaces, origin=replaces)
+    seq = opened.writer.append(draft_of(content, "q")).seq
+    opened.close()
+    damage(data, f"UPDATE log SET payload = x'00' WHERE seq = {seq}")
+    code, _, error = store("skip", str(seq), "--data", str(data), "--yes")
+    assert (code, error.splitlines()[-1].partition(". ")[2]) == (
+        2,
+        "It cannot be passed over: it seems to have replaced the query q, whose version before would be there again. "
+        "Start the server, delete the query and register it again",
+    )
 
 
 @pytest.mark.parametrize(

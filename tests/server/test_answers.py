@@ -29,6 +29,7 @@ def test_json_says_which_query_and_instant(client, engine: Engine) -> None:
             ]
         },
         "query": "q",
+        "version": 2,
         "at": 1000,
         "windows": [{"stream": f"{BASE}/streams/s", "opens": -1000, "closes": 1000}],
     }
@@ -42,6 +43,7 @@ def test_csv_has_it_in_headers(client, engine: Engine) -> None:
         "Content-Type",
         "X-CSPARQL-Instant",
         "X-CSPARQL-Query",
+        "X-CSPARQL-Version",
         "X-CSPARQL-Windows",
         "Last-Modified",
         "Cache-Control",
@@ -51,6 +53,7 @@ def test_csv_has_it_in_headers(client, engine: Engine) -> None:
         "Content-Type": CSV,
         "X-CSPARQL-Instant": "1700000000000",
         "X-CSPARQL-Query": "2",
+        "X-CSPARQL-Version": "2",
         "X-CSPARQL-Windows": f"<{BASE}/streams/s>; opens=1699999998000; closes=1700000000000",
         "Last-Modified": "Tue, 14 Nov 2023 22:13:20 GMT",
         "Cache-Control": "no-store",
@@ -218,6 +221,7 @@ def envelope(instant: int) -> dict[str, object]:
     """What a range has at an instant whose answer is its number."""
     return {
         "query": "q",
+        "version": 2,
         "at": instant,
         "windows": [{"stream": f"{BASE}/streams/s", "opens": instant - 2000, "closes": instant}],
         "results": {

@@ -177,6 +177,7 @@ def test_what_is_told(teller: Teller) -> None:
         "change",
         {
             "query": "rows",
+            "version": teller.rows,
             "at": 2000,
             "since": 1000,
             "added": {"bindings": [row("c")], "until": [None]},
@@ -187,7 +188,7 @@ def test_what_is_told(teller: Teller) -> None:
     )
     assert [event.kind for event in teller.listen(FIRST, AskedChanges.ALL)] == ["keyframe", "change", "unchanged"]
     assert teller.listen(FIRST, AskedChanges.ALL)[-1] == Event(
-        "unchanged", {"query": "rows", "at": 3000, "since": 2000}, "3"
+        "unchanged", {"query": "rows", "version": teller.rows, "at": 3000, "since": 2000}, "3"
     )
 
 

@@ -116,6 +116,11 @@ def test_a_name_that_is_taken(client: FlaskClient) -> None:
     assert checked(client, TEXT)["ok"]
     [error] = checked(client, TEXT.replace("?s ?n FROM", "?n FROM"))["errors"]
     assert (error["code"], error["line"], error["column"], error["endColumn"]) == ("query-exists", 1, 16, 17)
+    told = [
+        client.post("/check", data=TEXT.replace("2s", "3s"), headers={"If-Match": tag}).json["errors"]
+        for tag in ("*", client.get("/queries/q").headers["ETag"], '"99"')
+    ]
+    assert [[error["code"] for error in errors] for errors in told] == [[], [], ["precondition-failed"]]
     [error] = checked(client, TEXT, name="other")["errors"]
     assert (error["code"], error["column"]) == ("name-mismatch", 16)
     text = TEXT.replace("QUERY q AS SELECT ?s ?n", "STREAM s AS CONSTRUCT { ?s <urn:n> ?n }")

@@ -16,7 +16,7 @@ from csparql_spark.server.backend import Backend
 from csparql_spark.server.remarks import remarks
 from csparql_spark.server.routes.description import advice
 from csparql_spark.server.settings import Settings
-from csparql_spark.store import Status
+from csparql_spark.store import QueryRecord, Status
 from tests.server.playing import BASE, TEXT, Engine, Listener, number, registered
 from tests.server.test_webhooks import Receiver
 
@@ -40,7 +40,7 @@ def problem(response) -> tuple[int, str, str]:
 
 
 def test_an_answer(client, backend: Backend, engine: Engine) -> None:
-    engine.count(registered(client), 1000, 2000, 3000)
+    engine.count(query := registered(client), 1000, 2000, 3000)
     damage_answer(backend, 2000)
     told = 500, "damaged", f"The answer at 2000 {WRONG}."
     assert problem(client.get("/queries/q/answers?at=2000")) == told
@@ -48,7 +48,7 @@ def test_an_answer(client, backend: Backend, engine: Engine) -> None:
     assert client.get("/queries/q/answers").headers["X-CSPARQL-Instant"] == "3000"
     first, second, third = client.get("/queries/q/answers?from=beginning", headers={"Accept": "application/json"}).json
     assert (first["at"], third["at"]) == (1000, 3000) and "results" in first and "results" in third
-    assert second == {"query": "q", "at": 2000, "problem": f"The answer at 2000 {WRONG}."}
+    assert second == {"query": "q", "version": query, "at": 2000, "problem": f"The answer at 2000 {WRONG}."}
     damage_answer(backend, 3000)
     assert problem(client.get("/queries/q/answers")) == (500, "damaged", f"The answer at 3000 {WRONG}.")
 
@@ -172,7 +172,11 @@ def test_a_registration(settings: Settings, client, backend: Backend, engine: En
     assert told["q"] == (
         "",
         "failed",
-        {"at": 1000, "reason": "the engine says why", "advice": advice(f"{BASE}/queries/q")},
+        {
+            "at": 1000,
+            "reason": "the engine says why",
+            "advice": advice(f"{BASE}/queries/q", QueryRecord(query, "q", 0, "", None)),
+        },
     )
     assert told["other"][1:] == ("running", None)
     sentence = "The registration of the query q is damaged on the disk: delete the query and register it again."

@@ -38,8 +38,8 @@ def test_a_failure_is_told_at_once_and_logged_once(client, backend: Backend, eng
         {
             "at": 3000,
             "reason": "it is too much",
-            "advice": f"To change it, DELETE {BASE}/queries/q and PUT the changed text there (or the same text, if the "
-            "cause is gone).",
+            "advice": f'To change it, PUT the changed text to {BASE}/queries/q with If-Match: "{query}" (or the same text, '
+            "if the cause is gone).",
         },
     )
     first = QueryFailed(query, 3000, "it is too much", 2000)

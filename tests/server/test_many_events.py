@@ -324,7 +324,7 @@ def test_events_of_named_queries(client, port: int, engine: Engine) -> None:
 def test_events_of_all_queries(client, port: int, engine: Engine) -> None:
     listener = Listener(port, "/events")
     query = registered(client)
-    assert listener.next() == Event("registered", {"query": "q", "id": query})
+    assert listener.next() == Event("registered", {"query": "q", "id": query, "version": query})
     engine.count(query, 1000)
     assert listener.next().data["at"] == 1000
     client.post("/queries/q/pause")

@@ -85,8 +85,8 @@ def test_a_failed_query_stays_what_it_is(client, backend: Backend, engine: Engin
     assert (refused.status_code, refused.json["code"], refused.json["detail"]) == (
         409,
         "query-failed",
-        f"The query q failed at 4000, and answers no more: Too many rows. To change it, DELETE {BASE}/queries/q and PUT "
-        "the changed text there (or the same text, if the cause is gone).",
+        f"The query q failed at 4000, and answers no more: Too many rows. To change it, PUT the changed text to "
+        f'{BASE}/queries/q with If-Match: "2" (or the same text, if the cause is gone).',
     )
     assert client.get("/queries/q").json["status"] == "failed"
     assert turns(backend) == []

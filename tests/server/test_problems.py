@@ -69,6 +69,20 @@ CASES: dict[str, tuple[str, str, dict[str, object]]] = {
     "stream: one that a query makes": ("PUT", "/streams/Hot", {}),
     "stream: deleting one that a query makes": ("DELETE", "/streams/Hot", {}),
     "query: another text under a live name": ("PUT", "/queries/q", {"data": TEXT.replace("2s", "3s")}),
+    "query: in place of another version": (
+        "PUT",
+        "/queries/q",
+        {"data": TEXT.replace("2s", "3s"), "headers": {"If-Match": '"99"'}},
+    ),
+    "query: only if there is none": ("PUT", "/queries/q", {"data": TEXT, "headers": {"If-None-Match": "*"}}),
+    "query: in place of one that is not there": ("PUT", "/queries/nix", {"data": "", "headers": {"If-Match": "*"}}),
+    "query: deleted in another version": ("DELETE", "/queries/q", {"headers": {"If-Match": '"99"'}}),
+    "query: an unknown version": ("GET", "/queries/q?version=99", {}),
+    "answers: events of one version": (
+        "GET",
+        "/queries/q/answers?version=2",
+        {"headers": {"Accept": "text/event-stream"}},
+    ),
     "query: a unit in upper case": (
         "PUT",
         "/queries/w",

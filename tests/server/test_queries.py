@@ -14,9 +14,6 @@ from csparql_spark.store import QueryRecord
 from tests.server.playing import BASE, TEXT, Engine, registered
 
 STREAM = f"{BASE}/streams/s"
-ADVICE = (
-    f"To change it, DELETE {BASE}/queries/q and PUT the changed text there (or the same text, if the cause is gone)."
-)
 DESCRIBED = {
     "name": "q",
     "id": 2,
@@ -43,8 +40,12 @@ DESCRIBED = {
 
 
 def described(response) -> dict[str, object]:
+    """What is told of a query that was never replaced."""
     told = response.json
-    assert told.pop("registered") > 1_600_000_000_000
+    version = {"version": told.pop("version"), "registered": told.pop("registered")}
+    assert version["registered"] > 1_600_000_000_000
+    assert told.pop("versions") == [{**version, "oldest": told["oldest"], "latest": told["latest"]}]
+    assert response.headers.get("ETag", f'"{told["id"]}"') == f'"{version["version"]}"'
     return told
 
 
@@ -174,7 +175,12 @@ def test_a_description_tells_how_it_goes(client, engine: Engine) -> None:
         "oldest": 1000,
         "latest": 3000,
         "status": "failed",
-        "failure": {"at": 4000, "reason": "too many rows", "advice": ADVICE},
+        "failure": {
+            "at": 4000,
+            "reason": "too many rows",
+            "advice": f'To change it, PUT the changed text to {BASE}/queries/q with If-Match: "{query}" '
+            "(or the same text, if the cause is gone).",
+        },
     }
 
 

@@ -119,7 +119,9 @@ def answer(house: House, instant: int) -> Event:
     """Of houses in which the answer at 1000 was the first, and each second had one."""
     results = {"head": {"vars": ["n"]}, "results": {"bindings": [{"n": {"type": "literal", "value": str(instant)}}]}}
     return Event(
-        "answer", {"query": "q", "at": instant, "windows": windows(instant), "results": results}, str(instant // 1000)
+        "answer",
+        {"query": "q", "version": house.query.id, "at": instant, "windows": windows(instant), "results": results},
+        str(instant // 1000),
     )
 
 
@@ -133,7 +135,7 @@ def test_the_bytes(house: House) -> None:
     assert list(up_to_silence(house.subscribe(LATEST))) == [
         b"retry: 1000\n\n",
         b"id: 1\nevent: answer\n"
-        b'data: {"query":"q","at":1000,'
+        b'data: {"query":"q","version":1,"at":1000,'
         b'"windows":[{"stream":"http://csparql.test/streams/s","opens":-1000,"closes":1000}],'
         b'"results":{"head":{"vars":["n"]},"results":{"bindings":[{"n":{"type":"literal","value":"1000"}}]}}}\n\n',
     ]
@@ -164,7 +166,7 @@ def test_before_the_first_answer_there_is_an_id_to_come_back_with(house: House) 
 def test_every_kind_of_answer_is_one_line(house: House, said: Result, expected: dict[str, object]) -> None:
     house.store.write([StoredAnswer(house.query.id, 1000, 0, 1, said.to_bytes())])
     assert house.events(LATEST) == [
-        Event("answer", {"query": "q", "at": 1000, "windows": windows(1000), **expected}, "1")
+        Event("answer", {"query": "q", "version": 1, "at": 1000, "windows": windows(1000), **expected}, "1")
     ]
 
 
@@ -324,7 +326,7 @@ def test_a_query_that_is_deleted_and_registered_again(house: House) -> None:
     house.tell(1000)
     assert events_of(stream) == [
         Event("end", {"query": "q", "reason": "the query is deleted"}),
-        Event("registered", {"query": "q", "id": new}),
+        Event("registered", {"query": "q", "id": new, "version": new}),
         answer(house, 1000),
     ]
 

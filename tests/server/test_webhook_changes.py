@@ -60,6 +60,7 @@ def test_first_a_whole_then_changes_and_nothing_of_what_is_the_same(client, engi
     assert receiver.calls.empty()
     assert json.loads(calls[1].body) == {
         "query": "q",
+        "version": query,
         "at": 2000,
         "since": 1000,
         "added": {"bindings": [{"n": {"type": "literal", "value": "b"}}]},

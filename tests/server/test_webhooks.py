@@ -118,6 +118,7 @@ def test_each_answer_is_posted_in_order_with_all_that_is_said_of_it(client, engi
     first = calls[0]
     assert json.loads(first.body) == {
         "query": "q",
+        "version": query,
         "at": 1000,
         "windows": [{"stream": f"{BASE}/streams/s", "opens": -1000, "closes": 1000}],
         "results": {"head": {"vars": ["n"]}, "results": {"bindings": [{"n": {"type": "literal", "value": "1000"}}]}},

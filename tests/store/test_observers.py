@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from csparql_spark.disk import Database
+from csparql_spark.log.contents import QueryRegistered, draft_of
 from csparql_spark.store.observers import Observer, ObserverDraft, ObserverStore, TooManyObservers, name_of
 
 URL = "https://hooks.example.org/"
@@ -37,7 +38,7 @@ def add(
 
 def test_an_observer_is_added_once(store: ObserverStore) -> None:
     made, new = add(store, secret="s")
-    assert new and made == Observer(name_of(1, URL), 1, URL, "s", 100, 5, when="nonempty", begin="latest")
+    assert new and made == Observer(name_of(1, URL), 1, URL, "s", 100, 5, when="nonempty", begin="latest", version=1)
     assert store.of(1) == store.active() == [made] and store.one(1, made.id) == made
     assert add(store, position=9, at=200) == (made, False)
     assert add(store, secret="t")[0].secret == "t"
@@ -88,7 +89,7 @@ def test_those_of_older_directories_are_told_everything(database: Database) -> N
             "INSERT INTO observers VALUES (?, 1, ?, NULL, 100, 5, 'active', 3, 0, NULL, NULL)", (name_of(1, URL), URL)
         )
     store = ObserverStore(database).create().create()
-    kept = Observer(name_of(1, URL), 1, URL, None, 100, 5, delivered=3, when="always", begin=None)
+    kept = Observer(name_of(1, URL), 1, URL, None, 100, 5, delivered=3, when="always", begin=None, version=1)
     assert store.of(1) == [kept] and add(store) == (kept, False)
     assert add(store, url=URL + "2")[0].when == "nonempty"
 
@@ -119,12 +120,40 @@ def test_removing(store: ObserverStore) -> None:
 def test_they_go_with_their_query(store: ObserverStore, database: Database) -> None:
     with database.transaction() as connection:
         query = connection.execute(
-            "INSERT INTO log (kind, at, subject, payload) VALUES ('register', 1, 'q', x'7b7d')"
+            "INSERT INTO log (kind, at, subject, payload) VALUES ('register', 1, 'q', ?)", (registration(),)
         ).lastrowid
     add(store, query)
     add(store, query + 100)
     assert store.forget() == 1 and store.forget() == 0
     assert [observer.query for observer in store.active()] == [query]
+
+
+def registration(**more: int) -> bytes | None:
+    return draft_of(QueryRegistered("SELECT", None, **more), "q").payload
+
+
+def test_they_go_on_with_the_versions_of_their_query(store: ObserverStore, database: Database) -> None:
+    made, _ = add(store)
+    other, _ = add(store, query=4, version=6)
+    assert (made.version, other.version) == (1, 6)
+    store.took(made.id, 10)
+    store.moved(made.id, 5, position=-1)
+    moved = store.one(1, made.id)
+    assert (moved.version, moved.position, moved.taken, moved.gap, moved.delivered) == (5, -1, None, None, 1)
+    store.moved(made.id, 6, position=-1, gap=10)
+    store.moved(made.id, 7, position=-1)
+    assert store.one(1, made.id).gap == 10
+    assert add(store)[0].version == 7  # added again, it is where it was
+    # Its query is there as long as one of that origin is, or as the damaged version that it was told last.
+    with database.transaction() as connection:
+        for payload in (registration(replaces=6, origin=1), b"no longer what was written"):
+            connection.execute("DELETE FROM log")
+            connection.execute(
+                "INSERT INTO log (seq, kind, at, subject, payload, payload_sum) VALUES (7, 'register', 1, 'q', ?, ?)",
+                (payload, None if payload[:1] == b"{" else 1),
+            )
+    assert store.forget() == 1
+    assert [observer.id for observer in store.active()] == [made.id]
 
 
 def test_they_are_there_when_the_file_is_opened_again(store: ObserverStore, database: Database) -> None:
