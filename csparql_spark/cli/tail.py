@@ -90,6 +90,7 @@ def _notice(event: Event) -> None:
         "gap": gaps.get(data.get("reason", "")) or _gone(query, data),
         "problem": f"the query {query} has failed at {data.get('at')}: {data.get('reason')}",
         "end": f"the query {query} has ended: {data.get('reason')}",
+        "replaced": f"the query {query} is replaced, and goes on as version {data.get('version')}",
     }
     if event.kind == "progress":  # a sign of life
         return

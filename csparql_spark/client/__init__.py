@@ -141,6 +141,13 @@ class Client:
         """Register a query, or do nothing if the same is there; its description."""
         return self._json("PUT", f"/queries/{segment(name)}", text, "application/sparql-query")
 
+    def replace(self, name: str, text: str, version: int | None = None) -> dict[str, Any]:
+        """Put another text in the place of the query's, in place of that `version`, or (None) of whatever there is; its
+        description. Its subscribers go on. Another version in its place is a `ProblemError` (412), which names it; the
+        same call again, after a connection that broke, is told the same again."""
+        headers = {"If-Match": "*" if version is None else f'"{version}"'}
+        return self._json("PUT", f"/queries/{segment(name)}", text, "application/sparql-query", headers)
+
     def queries(self) -> list[dict[str, Any]]:
         """The descriptions of all queries."""
         return self._json("GET", "/queries")["queries"]
@@ -151,13 +158,17 @@ class Client:
     def resume(self, name: str) -> dict[str, Any]:
         return self._json("POST", f"/queries/{segment(name)}/resume")
 
-    def delete(self, name: str) -> None:
-        """Delete a query."""
-        self._json("DELETE", f"/queries/{segment(name)}")
+    def delete(self, name: str, version: int | None = None) -> None:
+        """Delete a query; with a `version`, only if that is what there is."""
+        headers = None if version is None else {"If-Match": f'"{version}"'}
+        self._json("DELETE", f"/queries/{segment(name)}", headers=headers)
 
-    def answers(self, name: str, at: Time | None = None) -> Answer | None:
-        """The answer at the newest instant, or at another one; None before the first."""
-        path = f"/queries/{segment(name)}/answers{'' if at is None else f'?at={place(at)}'}"
+    def answers(self, name: str, at: Time | None = None, version: int | None = None) -> Answer | None:
+        """The answer at the newest instant, or at another one, of the query as it is, or of another `version` that is
+        kept; None before the first."""
+        given = {"at": None if at is None else place(at), "version": version}
+        asked = urlencode({name: value for name, value in given.items() if value is not None})
+        path = f"/queries/{segment(name)}/answers{asked and '?'}{asked}"
         accept = f"{RESULTS}, application/n-triples;q=0.5"
         status, headers, body = self._wire.ask("GET", path, headers={"Accept": accept})
         if status == 204:
@@ -225,7 +236,8 @@ class Client:
         last: str | None = None,
         notice: Callable[[Event], None] | None = None,
     ) -> Iterator[Change]:
-        """What the queries say otherwise than before, beginning with a whole of each; the rest as in `subscribe`.
+        """What the queries say otherwise than before, beginning with a whole of each, and of each version where one is
+        replaced; the rest as in `subscribe`.
         `changes`: True, or "all": also at which instants nothing has changed.
 
         `change.whole` is the whole answer, folded here. Where a change does not follow what was told before (after a
@@ -236,10 +248,12 @@ class Client:
         events = follow(self._wire, names, start=start, last=last, changes="all" if changes == "all" else "yes")
         return folded(events, self._kept, lambda event: noticed(event, notice))
 
-    def _kept(self, query: str, at: int) -> dict[str, Any] | None:
+    def _kept(self, query: str, version: int | None, at: int) -> dict[str, Any] | None:
         """The whole of an instant, as events have it; None if it cannot be had any more. Who follows a query waits for
         the server as long as it takes."""
         path, growing = f"/queries/{segment(query)}/answers?from={at}&to={at}", pauses()
+        if version is not None:
+            path += f"&version={version}"
         while True:
             try:
                 status, _, body = self._wire.ask("GET", path)

@@ -27,6 +27,12 @@ class Answer:
     id: str | None = None  # of the event, where it came as one
     data: dict[str, Any] = field(default_factory=dict, repr=False)  # all of it, as it came
 
+    @property
+    def version(self) -> int | None:
+        """The version of the query that said it, as far as that came with it."""
+        version: int | None = self.data.get("version")
+        return version
+
 
 def answer_of(data: dict[str, Any], query: str | None = None, id: str | None = None) -> Answer:
     results = results_of(data)

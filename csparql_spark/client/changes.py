@@ -15,7 +15,8 @@ A fold holds a bag of rows, in no order that means something; of a query with OR
 places. A whole is made of it when it is asked for.
 
 Invariant: a fold holds what the query said at the instant `at`, or (None) nothing. A change that is since another
-instant than that, or takes away what is not there, leaves it with nothing, until it is told a whole again.
+instant than that, or of another version of the query, or takes away what is not there, leaves it with nothing, until it
+is told a whole again. Of a query that is replaced there is a fold for each version while both are told.
 """
 
 from __future__ import annotations
@@ -82,6 +83,12 @@ class Change:
     data: dict[str, Any] = field(default_factory=dict, repr=False)  # all of it, as it came
     fold: AnswerFold | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def version(self) -> int | None:
+        """The version of the query that says it, as far as that came with it."""
+        version: int | None = self.data.get("version")
+        return version
+
     @cached_property
     def whole(self) -> Answer:
         """All that the query says at this instant. It is made when it is first asked for, and that is before the next
@@ -101,6 +108,7 @@ class AnswerFold:
     def __init__(self) -> None:
         self.at: int | None = None
         self._query: str | None = None
+        self._version: int | None = None
         self._content: AnswerContent | None = None
         self._last: dict[str, Any] | None = None  # the change that was folded last
 
@@ -113,7 +121,7 @@ class AnswerFold:
             self._content = TruthContent(data)
         else:
             self._content = TableContent(data)
-        self._query, self.at, self._last = data["query"], data["at"], None
+        self._query, self._version, self.at, self._last = data["query"], data.get("version"), data["at"], None
 
     def drop(self) -> None:
         """Hold nothing, until a whole comes."""
@@ -127,7 +135,7 @@ class AnswerFold:
             self.begin(data)
         elif kind == "change" and self.at == data["at"] and self._last == data:
             pass
-        elif kind == "problem" or self._content is None or data.get("since", self.at) != self.at:
+        elif kind == "problem" or self._content is None or not self._follows(data):
             self.drop()
         else:
             try:
@@ -137,11 +145,15 @@ class AnswerFold:
                 self.drop()
         return self._change(kind, data, id)
 
+    def _follows(self, data: dict[str, Any]) -> bool:
+        return data.get("since", self.at) == self.at and data.get("version") == self._version
+
     def whole(self, id: str | None = None) -> Answer:
         """What is held, as an answer. Raises `LookupError` if nothing is."""
         if self._content is None:
             raise LookupError("no whole answer is held here")
-        return answer_of({"query": self._query, "at": self.at, **self._content.members()}, id=id)
+        version = {} if self._version is None else {"version": self._version}
+        return answer_of({"query": self._query, **version, "at": self.at, **self._content.members()}, id=id)
 
     def _change(self, kind: str, data: dict[str, Any], id: str | None) -> Change:
         parts = [_rows(data.get(name)) for name in ("added", "removed", "until")] if kind == "change" else []
@@ -318,15 +330,18 @@ def lines_of(triples: str) -> list[str]:
     return [line + "\n" for line in triples.split("\n") if line]
 
 
-def folded(
-    events: Iterable[Event], kept: Callable[[str, int], dict[str, Any] | None], other: Callable[[Event], None]
-) -> Iterator[Change]:
-    """The changes among the events of queries, each folded when it is told. `kept` has the whole of an instant, where a
-    change is since one that is not held, if it is still there; `other` is told what is no change."""
-    folds: dict[str, AnswerFold] = {}
+# The whole that a version of a query (None: as it is) has said at an instant, if it is still there.
+Kept = Callable[[str, int | None, int], dict[str, Any] | None]
+
+
+def folded(events: Iterable[Event], kept: Kept, other: Callable[[Event], None]) -> Iterator[Change]:
+    """The changes among the events of queries, each folded when it is told. `kept` is asked for the whole of an
+    instant, where a change is since one that is not held; `other` is told what is no change."""
+    folds: dict[str, dict[int | None, AnswerFold]] = {}
     for event in events:
         if event.kind in KINDS:
-            yield folded_event(folds.setdefault(event.data["query"], AnswerFold()), event, kept)
+            versions = folds.setdefault(event.data["query"], {})
+            yield folded_event(fold_of(versions, event.data.get("version")), event, kept)
         else:
             if event.kind in ("gap", "end"):
                 folds.pop(event.data.get("query", ""), None)
@@ -337,12 +352,22 @@ def folded(
 KINDS = ("keyframe", "change", "unchanged", "answer")  # a server that knows no changes tells answers
 
 
-def folded_event(fold: AnswerFold, event: Event, kept: Callable[[str, int], dict[str, Any] | None]) -> Change:
+def fold_of(versions: dict[int | None, AnswerFold], version: int | None) -> AnswerFold:
+    """The fold of a version of a query; of the others the newest stays, which may have more to say."""
+    if version not in versions:
+        for old in sorted(versions, key=lambda known: known or 0)[:-1]:
+            del versions[old]
+        versions[version] = AnswerFold()
+    return versions[version]
+
+
+def folded_event(fold: AnswerFold, event: Event, kept: Kept) -> Change:
     query, at, since = event.data["query"], event.data["at"], event.data.get("since")
-    if since is not None and since != fold.at and (whole := kept(query, since)) is not None:
+    version = event.data.get("version")
+    if since is not None and since != fold.at and (whole := kept(query, version, since)) is not None:
         fold.begin(whole)
     change = fold.take(event.data, event.id)
-    if fold.at is None and (whole := kept(query, at)) is not None:
+    if fold.at is None and (whole := kept(query, version, at)) is not None:
         fold.begin(whole)
     return change
 

@@ -29,7 +29,7 @@ SILENCE_SECONDS = 60.0  # the server says something at least every 15 seconds
 @dataclass(frozen=True)
 class Event:
     """A server-sent event: `kind` is answer (or keyframe, change, unchanged, for those who ask for changes), gap,
-    problem, paused, resumed, registered, progress or end."""
+    problem, paused, resumed, registered, replaced, progress or end."""
 
     kind: str
     data: dict[str, Any]

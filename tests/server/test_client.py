@@ -209,6 +209,30 @@ def test_queries_and_answers(client: Client, engine: Engine) -> None:
         client.answers("q")
 
 
+def test_replacing(client: Client, engine: Engine) -> None:
+    first, text = made(client), TEXT.replace("2s", "3s")
+    with pytest.raises(ProblemError, match=f'If-Match: "{first}"') as refused:
+        client.register("q", text)
+    assert refused.value.code == "query-exists"
+    engine.count(first, 1000)
+    told = client.replace("q", text, first)
+    assert (told["id"], told["version"], told["text"]) == (first, first + 1, text)
+    assert client.replace("q", text, first)["version"] == first + 1
+    with pytest.raises(ProblemError) as refused:
+        client.replace("q", TEXT, first)
+    assert (refused.value.status, refused.value.code) == (412, "precondition-failed")
+    assert client.answers("q") is None
+    old = client.answers("q", version=first)
+    assert (old.version, old.at) == (first, 1000) == (client.answers("q", 1000, first).version, 1000)
+    assert client.replace("q", TEXT)["version"] == first + 2
+    with pytest.raises(ProblemError, match="If-Match does not name"):
+        client.delete("q", first)
+    client.delete("q", first + 2)
+    with pytest.raises(ProblemError) as refused:
+        client.replace("q", TEXT)
+    assert refused.value.status == 412
+
+
 def test_background(client: Client) -> None:
     client.graph_put("urn:g", "<urn:a> <urn:p> 1, 2 .")
     answer = client.query("SELECT ?o { <urn:a> <urn:p> ?o } ORDER BY ?o")

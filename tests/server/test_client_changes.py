@@ -222,7 +222,9 @@ def test_who_follows_over_connections_that_break_has_the_wholes(
             query = made(client, name, LISTED if listed else TEXT)
             for instant, answer in enumerate(answers, 1):
                 engine.answer(query, 1000 * instant, answer)
-            wholes = {instant: client._kept(name, instant) for instant in range(1000, 1000 * len(answers) + 1, 1000)}
+            wholes = {
+                instant: client._kept(name, query, instant) for instant in range(1000, 1000 * len(answers) + 1, 1000)
+            }
             said = {instant: content(answer_of(whole), listed=listed) for instant, whole in wholes.items()}
             due = [at for at in said if changes == "all" or said[at] != said.get(at - 1000)]
             told = client.follow(name, changes=changes, start="beginning")
@@ -242,7 +244,9 @@ def test_a_change_since_an_instant_that_was_not_told_is_mended(
     q, r = made(client, "q"), made(client, "r")
     asked: list[tuple[str, int]] = []
     kept = client._kept
-    monkeypatch.setattr(client, "_kept", lambda query, at: asked.append((query, at)) or kept(query, at))
+    monkeypatch.setattr(
+        client, "_kept", lambda query, *asked_for: asked.append((query, asked_for[-1])) or kept(query, *asked_for)
+    )
     cut_after(monkeypatch, 3)
     engine.answer(q, 1000, rows("a"))
     engine.answer(r, 1000, rows("x"))
@@ -286,7 +290,7 @@ def test_what_can_be_had_no_more_is_told_without_the_whole() -> None:
 
     def followed(kept: dict[int, dict], *data: dict) -> list[Change]:
         events = [Event("keyframe" if one is frame else "change", one) for one in data]
-        return list(folded(events, lambda query, at: asked.append(at) or kept.get(at), lambda event: None))
+        return list(folded(events, lambda query, version, at: asked.append(at) or kept.get(at), lambda event: None))
 
     (change,) = followed({}, first)
     assert asked == [1000, 2000] and [str(row["n"]) for row in change.added] == ["b"] and change.variables == ("n",)
@@ -304,8 +308,48 @@ def test_a_gap_drops_what_was_folded_and_the_end_does() -> None:
         asked: list[int] = []
         events = [Event("keyframe", frame), Event(kind, {"query": "q"}), Event("change", first)]
         heard: list[Event] = []
-        list(folded(events, lambda query, at, asked=asked: asked.append(at), heard.append))
+        list(folded(events, lambda query, version, at, asked=asked: asked.append(at), heard.append))
         assert asked == [1000, 2000] and [event.kind for event in heard] == [kind]
+
+
+def test_a_query_that_is_replaced_is_followed_from_one_version_to_the_next(client: Client, engine: Engine) -> None:
+    first = made(client, "q")
+    heard: list[Event] = []
+    changes = client.follow("q", notice=heard.append)
+
+    def say(version: int, instant: int, *names: str) -> None:
+        engine.answer(version, instant, rows(*names))
+
+    say(first, 1000, "a")
+    assert next(changes).version == first
+    second = client.replace("q", TEXT.replace("2s", "3s"), first)["version"]
+    say(second, 1000, "x")
+    say(first, 2000, "a", "b")
+    say(second, 2000, "x", "y")
+    seen = [
+        (change.version, change.kind, sorted(map(str, names_of(change)))) for change in itertools.islice(changes, 3)
+    ]
+    assert seen == [(second, "keyframe", ["x"]), (first, "change", ["a", "b"]), (second, "change", ["x", "y"])]
+    assert [(event.kind, event.data["version"]) for event in heard] == [("replaced", second)]
+    third = client.replace("q", TEXT)["version"]
+    say(third, 500, "z")
+    change = next(changes)
+    assert (change.version, change.kind, names_of(change)) == (third, "keyframe", ["z"])
+    assert change.whole.version == third
+    changes.close()
+
+
+def names_of(change: Change) -> list[str]:
+    return [row["n"].value for row in change.whole.rows]
+
+
+def test_a_fold_holds_one_version() -> None:
+    frame, first, _ = told([rows("a"), rows("a", "b"), rows("b")])
+    fold = AnswerFold()
+    fold.take({**frame, "version": 3})
+    assert fold.take({**first, "version": 7}).kind == "change" and fold.at is None
+    fold.take({**frame, "version": 7})
+    assert len(fold.take({**first, "version": 7}).whole.rows) == 2
 
 
 def test_a_query_that_fails_is_told_or_raised(client: Client, engine: Engine) -> None:
