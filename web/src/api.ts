@@ -35,12 +35,15 @@ export interface Asked {
   body?: string | Blob | ArrayBuffer;
   type?: string;
   accept?: string;
+  /** The version that is to be replaced, or deleted: only if that is what there is. */
+  match?: number;
   signal?: AbortSignal;
 }
 
 export async function call(method: string, path: string, asked: Asked = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: asked.accept ?? "application/json" };
   if (asked.type) headers["Content-Type"] = asked.type;
+  if (asked.match !== undefined) headers["If-Match"] = `"${asked.match}"`;
   let response: Response;
   try {
     response = await fetch(path, { method, headers, body: asked.body, signal: asked.signal, cache: "no-store" });
@@ -83,10 +86,10 @@ export async function lookAtSession(): Promise<void> {
   }
 }
 
-export async function check(body: string, kind: "query" | "question" | "rules", name: string, signal?: AbortSignal): Promise<Checked> {
+export async function check(body: string, kind: "query" | "question" | "rules", name: string, signal?: AbortSignal, match?: number): Promise<Checked> {
   const asked = new URLSearchParams({ kind });
   if (name) asked.set("name", name);
-  const response = await call("POST", `/check?${asked}`, { body, type: "text/plain", signal });
+  const response = await call("POST", `/check?${asked}`, { body, type: "text/plain", signal, match });
   return response.json() as Promise<Checked>;
 }
 

@@ -16,6 +16,8 @@ export interface WindowInfo {
 export interface QueryInfo {
   name: string;
   id: number;
+  /** Another one when the query is replaced. */
+  version: number;
   url: string;
   answers: string;
   text: string;

@@ -105,3 +105,32 @@ test("what is held is what was said", async () => {
       throw error;
     }
 });
+
+test("what is held is of one version, whatever the one before still says", async () => {
+  const draws: Draw[] = [];
+  each(40, (draw) => draws.push(draw));
+  const [before, after] = draws.map(teller).filter(({ said }) => said.length > 1) as [Teller, Teller];
+  const server = new Server(after), name = "replaced";
+  surroundings(server);
+  const tell = (kind: string, version: number, told: object): void => heard(kind, { query: name, version, ...told });
+  const leave = follow(name);
+  server.serve(server.waiting.shift() as Waiting); // nothing is said yet
+  await settled();
+  tell("keyframe", 3, before.keyframe(1));
+  tell("replaced", 7, { id: 3, replaces: 3 });
+  await settled();
+  assert.equal(feedStore(name).value.version, 7);
+  assert.equal(feedStore(name).value.held.answer, undefined);
+  tell("change", 3, before.change(1, 2));
+  tell("keyframe", 7, after.keyframe(1));
+  tell("unchanged", 3, { at: 3, since: 2 });
+  await settled();
+  holds(feedStore(name).value.held, after);
+  assert.equal(feedStore(name).value.held.answer?.at, 1);
+  tell("keyframe", 9, before.keyframe(2)); // while the connection was away it was replaced once more
+  await settled();
+  holds(feedStore(name).value.held, before);
+  assert.deepEqual(feedStore(name).value.held.steps.map(({ at }) => at), [2]);
+  assert.equal(server.waiting.length, 0);
+  leave();
+});

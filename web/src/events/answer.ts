@@ -39,6 +39,8 @@ export type Bindings = Record<string, Term>[];
 export interface Told {
   at: number;
   query?: string;
+  /** Of the query that says it. */
+  version?: number;
   key?: string[];
   listed?: boolean;
   until?: Until[];

@@ -32,6 +32,7 @@ export interface ToldChange {
   at: number;
   since: number;
   query?: string;
+  version?: number;
   added?: ToldRows | string;
   removed?: ToldRows | string;
   until?: ToldRows | Until[];

@@ -23,7 +23,7 @@ type Message =
   | { type: "cut" }
   | { type: "who" };
 
-const KINDS = ["keyframe", "change", "unchanged", "gap", "problem", "end", "paused", "resumed"];
+const KINDS = ["keyframe", "change", "unchanged", "gap", "problem", "end", "replaced", "paused", "resumed"];
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 10_000;
 const ABSENT = 150_000; // a hidden tab may say no more than once a minute that it is still there

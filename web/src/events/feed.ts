@@ -4,8 +4,9 @@
 //     feed.held.answer?.rows
 //
 // What is told is folded (see `fold`). Where something is told that is since an instant that is not held, the whole of that
-// instant is asked for, with all changes after it; what is told meanwhile waits. Components are told ten times a second at
-// most, however fast answers come.
+// instant is asked for, with all changes after it; what is told meanwhile waits. Where the query is replaced, what was held
+// of the version before goes, and what that one still says is not heard. Components are told ten times a second at most,
+// however fast answers come.
 
 import { useEffect } from "preact/hooks";
 import { sentence } from "../api";
@@ -30,6 +31,8 @@ export interface Mark {
 
 export interface Feed {
   name: string;
+  /** Of the query, whose answers are held; undefined: none is. */
+  version: number | undefined;
   held: Held;
   marks: readonly Mark[];
   paused: boolean;
@@ -60,7 +63,7 @@ export const wantedQueries = wanted;
 function feedOf(name: string): Kept {
   let kept = feeds.get(name);
   if (!kept) {
-    const next: Feed = { name, held: EMPTY, marks: [], paused: false, failure: null, ended: null, waiting: null };
+    const next: Feed = { name, version: undefined, held: EMPTY, marks: [], paused: false, failure: null, ended: null, waiting: null };
     kept = { store: new Store(next), next, timer: 0, users: 0, cut: false, queue: null, sought: undefined };
     feeds.set(name, kept);
   }
@@ -87,14 +90,29 @@ function hold(kept: Kept, held: Held): void {
   change(kept, { held, marks: [...marks.map((mark) => (mark.next ? mark : { ...mark, next })), ...filled].slice(-20), waiting: null });
 }
 
+/** Whether something is of the version that is held; of a later one everything begins again. */
+function isOf(kept: Kept, version: number | undefined): boolean {
+  const known = kept.next.version;
+  if (version === undefined || version === known) return true;
+  if (known !== undefined && version < known) return false;
+  if (known !== undefined) {
+    kept.sought = undefined;
+    kept.cut = false;
+    change(kept, { held: EMPTY, marks: [], paused: false, failure: null, waiting: null });
+  }
+  change(kept, { version });
+  return true;
+}
+
 function take(kept: Kept, kind: Kind, told: Told | ToldChange): void {
+  if (!isOf(kept, told.version)) return;
   const { held, missing } = folded(kept.next.held, kind, told);
   hold(kept, held);
   if (missing === undefined || missing === kept.sought) return;
   kept.sought = missing;
   void ask(kept, async () => {
-    const found = await range(kept.next.name, missing);
-    return () => hold(kept, foldedRange(kept.next.held, found).held);
+    const found = await range(kept.next.name, missing, undefined, undefined, told.version);
+    return () => void (isOf(kept, told.version) && hold(kept, foldedRange(kept.next.held, found).held));
   });
 }
 
@@ -134,6 +152,7 @@ export function heard(kind: string, data: unknown): void {
   const kept = told.query === undefined ? undefined : feeds.get(told.query);
   if (!kept) return;
   if (kind === "keyframe" || kind === "change" || kind === "unchanged") inTurn(kept, () => take(kept, kind, told));
+  else if (kind === "replaced") inTurn(kept, () => void isOf(kept, told.version));
   else if (kind === "gap") inTurn(kept, () => gap(kept, told.after ?? 0, told.next ?? 0, told.reason));
   else if (kind === "problem") change(kept, { failure: { at: told.at, reason: told.reason ?? "" } });
   else if (kind === "end") {
@@ -163,8 +182,10 @@ function prime(kept: Kept): void {
 export function reachBack(name: string, from: number): void {
   const kept = feedOf(name);
   inTurn(kept, () => void ask(kept, async () => {
-    const found = await range(name, from);
+    const { version } = kept.next;
+    const found = await range(name, from, undefined, undefined, version);
     return () => {
+      if (!isOf(kept, version)) return;
       const { answer } = kept.next.held, { held } = foldedRange(EMPTY, found);
       if (held.answer && (!answer || held.answer.at >= answer.at)) hold(kept, held);
     };
@@ -176,7 +197,7 @@ export function follow(name: string): () => void {
   const kept = feedOf(name);
   if (kept.users++ === 0) {
     kept.cut = kept.next.held.answer !== undefined;
-    if (kept.next.ended) change(kept, { ended: null, failure: null, paused: false, held: EMPTY, marks: [] });
+    if (kept.next.ended) change(kept, { version: undefined, ended: null, failure: null, paused: false, held: EMPTY, marks: [] });
     prime(kept);
     announce();
   }

@@ -20,8 +20,9 @@ export async function newest(name: string, at?: number, signal?: AbortSignal): P
   return response.json() as Promise<Told | ToldChange>;
 }
 
-export const range = (name: string, from: number, to?: number, signal?: AbortSignal): Promise<ToldInstant[]> =>
-  get(`${queryPath(name)}/answers?changes=all&from=${from}${to === undefined ? "" : `&to=${to}`}&limit=${MOST_INSTANTS}`, signal);
+/** Of the query as it is, or of a version of it. */
+export const range = (name: string, from: number, to?: number, signal?: AbortSignal, version?: number): Promise<ToldInstant[]> =>
+  get(`${queryPath(name)}/answers?changes=all&from=${from}${to === undefined ? "" : `&to=${to}`}&limit=${MOST_INSTANTS}${version === undefined ? "" : `&version=${version}`}`, signal);
 
 export async function heldAt(name: string, at: number, signal: AbortSignal): Promise<Held> {
   const told = await newest(name, at, signal);

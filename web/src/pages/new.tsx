@@ -1,4 +1,6 @@
 // A new query: written, checked while it is written, registered. What is written stays in this browser until it is.
+//
+// Begun from a query that is there, under its name, it replaces that one, in the version that was loaded.
 
 import type { JSX } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
@@ -27,10 +29,12 @@ export function NewQuery(): JSX.Element {
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [checked, setChecked] = useState<Checked | undefined>(undefined);
   const [busy, setBusy] = useState(false);
+  const [loaded, setLoaded] = useState<QueryInfo | undefined>(undefined);
   const written = nameIn(text);
   const name = written || given;
-  const naming = useRef(name);
-  naming.current = name;
+  const match = loaded?.name === name ? loaded.version : undefined;
+  const naming = useRef({ name, match });
+  naming.current = { name, match };
   const change = useCallback((now: string) => {
     draft.write(now);
     setText(now);
@@ -39,16 +43,21 @@ export function NewQuery(): JSX.Element {
   }, []);
   useEffect(() => {
     const { from } = asked;
-    if (from) get<QueryInfo>(queryPath(from)).then((query) => change(query.text), (error) => setProblem(sentence(error)));
+    setLoaded(undefined);
+    if (!from) return;
+    get<QueryInfo>(queryPath(from)).then((query) => {
+      setLoaded(query);
+      change(query.text);
+    }, (error) => setProblem(sentence(error)));
   }, [asked.from]);
   const register = async (): Promise<void> => {
     if (busy) return;
     if (!name) return setProblem("The query has no name: write REGISTER QUERY name AS in front, or give it one below.");
     setBusy(true);
     try {
-      await call("PUT", queryPath(name), { body: text, type: SPARQL });
+      await call("PUT", queryPath(name), { body: text, type: SPARQL, match });
       draft.write("");
-      notify(`${name} is registered.`);
+      notify(`${name} is ${match === undefined ? "registered" : "replaced"}.`);
       go(["queries", name]);
     } catch (error) {
       setProblem(sentence(error));
@@ -68,7 +77,7 @@ export function NewQuery(): JSX.Element {
       </select>
     }>
       <Editor value={text} onInput={change} label="Text of the query" onSubmit={() => void register()} refused={refused}
-        onChecked={setChecked} check={(now, signal) => check(now, "query", naming.current, signal)}
+        onChecked={setChecked} check={(now, signal) => check(now, "query", naming.current.name, signal, naming.current.match)}
         hint="REGISTER QUERY name AS SELECT … FROM STREAM <…> [RANGE 10s STEP 5s] WHERE { … }" />
       <Wrong text={refused.length ? undefined : problem} />
       {text.trim() && !written && (
@@ -77,7 +86,7 @@ export function NewQuery(): JSX.Element {
         </Field>
       )}
       <div class="buttons">
-        <button type="button" class="primary" disabled={busy || !text.trim()} onClick={() => void register()} title="Ctrl+Enter">Register{name && ` ${name}`}</button>
+        <button type="button" class="primary" disabled={busy || !text.trim()} onClick={() => void register()} title="Ctrl+Enter">{match === undefined ? "Register" : "Replace"}{name && ` ${name}`}</button>
         {text.trim() && <button type="button" onClick={() => change("")}>Clear</button>}
         {checked?.ok && <span class="fine" role="status">Nothing is wrong with it.</span>}
       </div>

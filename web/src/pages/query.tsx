@@ -40,7 +40,7 @@ export function Query({ name }: { name: string }): JSX.Element {
   const shown = useShown(name);
   useEffect(() => keys(shown));
   // What the events tell is newer than what was asked for last.
-  useEffect(() => again(), [shown.feed.paused, shown.feed.failure, shown.feed.ended]);
+  useEffect(() => again(), [shown.feed.paused, shown.feed.failure, shown.feed.ended, shown.feed.version]);
   if (query === null) return (
     <Page title={name}>
       <Empty><p>There is no query {name}.</p><p><a href={href(["queries"])}>To the queries</a></p></Empty>
@@ -74,7 +74,7 @@ function Described({ query, shown, problem, again }: { query: QueryInfo; shown: 
     <Page title={query.name} acts={
       <>
         {!mayNot("register", who) && query.status !== "failed" && <button type="button" onClick={() => void steer()}>{pausing === "pause" ? "Pause" : "Resume"}</button>}
-        {!mayNot("register", who) && <a class="button" href={href(["new"], { from: query.name })}>Edit a copy</a>}
+        {!mayNot("register", who) && <a class="button" href={href(["new"], { from: query.name })}>Edit</a>}
         <CopyAs name={query.name} secured={who?.secured ?? false} />
         {!mayNot("register", who) && <button type="button" class="danger" onClick={() => void remove()}>Delete</button>}
       </>
@@ -87,7 +87,7 @@ function Described({ query, shown, problem, again }: { query: QueryInfo; shown: 
         {query.every !== null && <span> · computed every {length(query.every)}</span>}
         {query.entailment.length > 0 && <span> · entails {query.entailment.join(", ")}</span>}
         {query.stream && <span> · makes <a href={href(["streams", query.stream])}><Iri iri={query.stream} prefixes={prefixes} /></a></span>}
-        <span> · registered <Ago at={query.registered} /></span>
+        <span> · {query.version === query.id ? "registered" : "replaced"} <Ago at={query.registered} /></span>
       </p>
       <Wrong text={problem} />
       <Wrong text={shown.feed.ended ? `This query ended: ${shown.feed.ended}.` : undefined} />
