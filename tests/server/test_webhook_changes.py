@@ -102,7 +102,7 @@ def test_what_is_stored_as_a_change_is_told_as_it_is(
 ) -> None:
     """Also behind what is the same, which is passed over."""
     query = registered(client)
-    many = [f"m{number:03}" for number in range(200)]
+    many = [f"m{number:03}" for number in range(600)]  # of fewer none is stored as a change
     client.post("/queries/q/pause")
     say(engine, query, *(rows(*some, *many) for some in ("a", "ab", "ab", "b", "c")))
     at = ChainReader.at
