@@ -73,6 +73,7 @@ class Evaluation:
         self._dictionary, self._computing = graphs[None].tables.dictionary, computing
         self.grouping = Grouping(computing, self._dictionary)
         self.after = 0
+        self.seen = 0  # matches
         self.deadline = Deadline(Limits())
         self.took: dict[int, tuple[int, int]] = {}  # of each operator, by its id(): rows and ns of the last time
         self._paths: dict[algebra.Reach, Paths] = {}
@@ -106,7 +107,9 @@ class Evaluation:
         self.after = after
         for table, _, _ in self._scanned:
             table.move()
-        return tuple([(table.version, table.count(after + offset)) for table, _, offset in self._scanned])
+        found = tuple([(table.version, table.count(after + offset)) for table, _, offset in self._scanned])
+        self.seen = sum([count for _, count in found])
+        return found
 
     def answer(self, operator: Operator, deadline: Deadline) -> Table:
         """The solutions of a body; `TooMuch` if they are not there in time."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers import shared_templates
 from csparql_spark.answers.incremental import Incremental, TooManyRows
 from csparql_spark.answers.limits import Limits
+from csparql_spark.answers.maintained import body as body_module
 from csparql_spark.answers.maintained import distinct_rows, groups, join_side, keyed_bag
 from csparql_spark.answers.tables import Table
 from csparql_spark.language.rules.rule import Atom, Rule
@@ -76,10 +77,14 @@ def selects(random: Random, count: int, writer: type[Writer] = Writer) -> list[s
     return found
 
 
-@pytest.fixture(autouse=True, params=[0, 4096], ids=["what has gone is forgotten", "what has gone is held"])
-def spare(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=[(0, -1), (4096, -1), (4096, 5)], ids=["forgetful", "operators", "either way"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many rows that have gone are held, and of how many matches the whole is compared: of none, or of few."""
+    spare, few = request.param
     for module in (keyed_bag, distinct_rows, groups, join_side):
-        monkeypatch.setattr(module, "SPARE", request.param)
+        monkeypatch.setattr(module, "SPARE", spare)
+    monkeypatch.setattr(body_module, "FEW", few)
+    monkeypatch.setattr(body_module, "LONGEST", 64 if few > 0 else 0)
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -159,7 +164,9 @@ def test_graphs_that_have_names(seed: int) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["?s <urn:p> ?o", "?s <urn:p> ?o . ?o <urn:p> ?s"])
-def test_when_nobody_knows_what_has_happened_it_begins_anew(pattern: str) -> None:
+def test_when_nobody_knows_what_has_happened_it_begins_anew(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_module, "FEW", -1)
+    monkeypatch.setattr(body_module, "LONGEST", 0)
     body = f"SELECT ?s {{ {pattern} }}"
     stage = Stage([(body, 9)])
     twin = Twin(stage.queries[0][-1], body)
@@ -253,6 +260,47 @@ def test_aggregates_of_all_kinds_of_numbers(head: str, tail: str, seed: int) -> 
         twin.query.move(after=now - 4)
         twin.check()
     assert twin.told == 7
+
+
+def test_the_way_is_chosen_by_what_there_is_and_what_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_module, "FEW", 10)
+    monkeypatch.setattr(body_module, "KEYED", 1)
+    monkeypatch.setattr(body_module, "MOST_KEYED", 2)
+    monkeypatch.setattr(body_module, "LONGEST", 4)
+    body = "SELECT ?a ?b { ?a <urn:p> ?b MINUS { ?b <urn:q> ?c } }"
+    stage = Stage([(body, 50)])
+    twin = Twin(stage.queries[0][-1], body)
+    followed = []
+    for now in range(1, 30):
+        # A little at each instant; then everything at each of them, and a little again.
+        many, range_ = (10, 50) if now <= 8 or now > 20 else (60, 1)
+        stage.move(now, [(f"<urn:{now}-{n}>", "<urn:p>", "<urn:o>") for n in range(many)])
+        twin.query.move(after=now - range_ if now <= 20 else 18)
+        if now == 21:
+            continue
+        twin.check()
+        followed.append(twin.query._maintained._scans is not None)
+    assert twin.told == len(followed) - 1
+    few, sliding, tumbling, back = followed[:2], followed[2:8], followed[8:20], followed[20:]
+    assert few == [False] * 2 and all(sliding)
+    assert tumbling.count(True) <= 5 and not any(tumbling[-2:])
+    assert back[-1]
+
+
+def test_what_would_hold_too_much_holds_wholes_and_then_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_module, "FEW", -1)
+    body = "SELECT ?a ?c { ?a <urn:p> ?b OPTIONAL { ?b <urn:q> ?c } }"
+    for limit, followed, told in ((1 << 30, True, True), (40_000, False, True), (400, False, False)):
+        stage = Stage([(body, 9)])
+        query = stage.queries[0][-1]
+        query.limits = Limits(bytes=limit)
+        for now in (1, 2, 3):
+            stage.move(now, [(f"<urn:{now}-{n}>", "<urn:p>", "<urn:b>") for n in range(50)])
+            query.move(after=now - 9)
+            found = query.changed()
+            assert (found is not None) == (told and now > 1)
+        assert (query._maintained._scans is not None) == followed
+        assert (query._maintained.nbytes > 0) == told and query._maintained.nbytes <= limit // 4
 
 
 def test_it_says_at_first_and_after_a_failure_that_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:

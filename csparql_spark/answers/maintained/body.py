@@ -7,7 +7,12 @@
 
 It answers with None whenever it does not know what it said before: at first, when it has been told to start anew, and
 after an instant at which it failed half-way. It holds ids, and nobody keeps their meaning for it: who has them
-renumbered tells it (`restart`). Where what is held becomes too much it is given up, for good: wholes need no state.
+renumbered tells it (`restart`).
+
+There are two ways to the same: operators follow what has changed below them, or the whole is compared with the last
+one. The first costs what has changed and some hundred calls, the second what there is: so it is taken where there is
+little, where most of it has changed, as in windows that do not overlap (after that it is tried again, but less and less
+often), and where what operators hold would be more than its share. Where even wholes are, nothing is held any more.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from csparql_spark.answers.maintained.comparison import ComparedOperator
 from csparql_spark.answers.maintained.distinct_rows import DistinctOperator
 from csparql_spark.answers.maintained.groups import GroupOperator
 from csparql_spark.answers.maintained.row_by_row import ChangeOperator, FixedOperator, RowwiseOperator, UnionOperator
-from csparql_spark.answers.maintained.row_changes import RowChanges
+from csparql_spark.answers.maintained.row_changes import RowChanges, parted, settled
 from csparql_spark.answers.maintained.scans import Lost, ScanOperator
 from csparql_spark.answers.maintained.two_sides import TwoSidedOperator
 from csparql_spark.answers.operators import Evaluation
@@ -27,15 +32,25 @@ from csparql_spark.answers.tables import Table
 from csparql_spark.kernel.limits import TooMuchAtOnce
 
 SHARE = 4  # the part of what a query may have that is held for its changes, at most
+FEW = 2_048  # matches of which the whole is compared: operators would take longer
+KEYED = 4  # times as many, where operators look for rows by keys
+MOST = 2  # a part of the matches that changes, of which the whole is compared; where rows are looked for, a tenth
+MOST_KEYED = 10
+LONGEST = 64  # instants at which the whole is compared before operators are tried again
+
+KEYED_OPERATORS = (algebra.Join, algebra.LeftJoin, algebra.Minus, algebra.Exists, algebra.GroupBy)
 
 
 class MaintainedBody:
     def __init__(self, evaluation: Evaluation, operator: Operator) -> None:
         self._evaluation, self._operator = evaluation, operator
         self._root: ChangeOperator | None = None
+        self._scans: list[ScanOperator] | None = None  # if operators follow; None: wholes are compared
         self._version: int | None = None  # of what was seen when it was asked last
-        self._given_up = False
         self._none = Table.none(())  # no row, as the operator has them
+        self._keyed = any(isinstance(part, KEYED_OPERATORS) for part in algebra.all_of(operator))
+        self._heavy = self._given_up = False  # operators, or even wholes, are more than may be held
+        self._waits = self._pause = 0  # instants until operators are tried again, and how many there were last
         self.length = 0
 
     @property
@@ -53,54 +68,86 @@ class MaintainedBody:
         before, self._version = self._version, None  # unknown, should the next steps fail
         self._evaluation.deadline = deadline
         most = deadline.limits.bytes // SHARE
-        try:
-            if before is None or self._root is None:
-                found = None
-                self._start(most)
-            else:
-                found = self._changes(before == version)
-        except Lost:
-            self._start(most)
-            found = None
-        except TooMuchAtOnce:
-            self._give_up()
-            return None
+        if before is not None and before == version:
+            found: RowChanges | None = RowChanges(self._none, self._none)
+        else:
+            found = None if before is None else self._changes()
+            self._go_on(found is not None, most)
         deadline.limits.check_rows(self.length)
         deadline.check()
         if self.nbytes > most:
-            self._give_up()
-        self._version = version
+            self.restart()
+            self._given_up = True
+        else:
+            self._version = version
         return found
 
-    def _start(self, most: int) -> None:
-        self._root = following(self._evaluation, self._operator, most)
-        whole = self._root.start()
-        self._none, self.length = whole.take(slice(0)), whole.length
-
-    def _changes(self, unmoved: bool) -> RowChanges:
-        assert self._root is not None
-        if unmoved:
-            return RowChanges(self._none, self._none)
-        found = self._root.changes().settled()
+    def _changes(self) -> RowChanges | None:
+        if self._root is None:
+            return None
+        try:
+            found = parted(settled(self._root.changes()))
+        except Lost:
+            return None
+        except TooMuchAtOnce:
+            self._heavy = True
+            return None
         self.length += found.come.length - found.gone.length
         return found
 
-    def _give_up(self) -> None:
-        self.restart()
-        self._given_up = True
+    def _go_on(self, known: bool, most: int) -> None:
+        """Begin, or choose the other way."""
+        seen = self._evaluation.seen
+        if self._scans is not None and known:
+            if (MOST_KEYED if self._keyed else MOST) * sum(scan.noted for scan in self._scans) > seen:
+                self._pause = min(LONGEST, max(1, 2 * self._pause))
+                self._waits = self._pause
+            else:
+                self._pause = 0
+            self._heavy = self._heavy or self.nbytes > most
+        elif self._waits:
+            self._waits -= 1
+        few = FEW * (KEYED if self._keyed else 1)
+        if self._scans is None:  # not to and fro
+            few *= 2
+        follow = seen > few and not self._heavy and not self._waits
+        if not known or follow != (self._scans is not None):
+            self._start(follow, most)
+
+    def _start(self, follow: bool, most: int) -> None:
+        self._root, self._scans = None, None  # so that both ways are never held at once
+        if follow:
+            scans: list[ScanOperator] = []
+            try:
+                root = following(self._evaluation, self._operator, most, scans)
+                whole = root.start()
+                if root.nbytes <= most:
+                    self._begin(root, whole)
+                    self._scans = scans
+                    return
+            except TooMuchAtOnce:
+                pass
+            self._heavy = True
+        compared = ComparedOperator(self._evaluation, self._operator)
+        self._begin(compared, compared.start())
+
+    def _begin(self, root: ChangeOperator, whole: Table) -> None:
+        self._root, self._none, self.length = root, whole.take(slice(0)), whole.length
 
 
-def following(evaluation: Evaluation, operator: Operator, most: int) -> ChangeOperator:
-    """An operator that tells the changes of this one, and holds no table of more than `most` bytes."""
+def following(evaluation: Evaluation, operator: Operator, most: int, scans: list[ScanOperator]) -> ChangeOperator:
+    """An operator that tells the changes of this one, and holds no table of more than `most` bytes. The scans in it go
+    into the list."""
 
     def inner(operator: Operator) -> ChangeOperator:
-        return following(evaluation, operator, most)
+        return following(evaluation, operator, most, scans)
 
     match operator:
         case algebra.Unit() | algebra.Data():
             return FixedOperator(evaluation, operator)
         case algebra.Scan():
-            return ScanOperator(evaluation, operator)
+            scans.append(ScanOperator(evaluation, operator))
+            return scans[-1]
         case algebra.Union():
             return UnionOperator([inner(part) for part in operator.parts])
         case algebra.Filter() | algebra.Extend() | algebra.GraphBlock() | algebra.OrderBy():

@@ -10,7 +10,7 @@ It costs what the whole costs, and a comparison by ids. What is above it hears o
 from __future__ import annotations
 
 from csparql_spark.answers.algebra import Operator
-from csparql_spark.answers.maintained.row_changes import RowChanges, compared
+from csparql_spark.answers.maintained.row_changes import compared
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.tables import Table
 
@@ -24,7 +24,7 @@ class ComparedOperator:
         self._last = self._whole()
         return self._last
 
-    def changes(self) -> RowChanges:
+    def changes(self) -> Table:
         assert self._last is not None
         now = self._whole()
         found = compared(now, self._last)

@@ -13,9 +13,9 @@ import numpy as np
 from csparql_spark.answers import algebra
 from csparql_spark.answers.maintained.keyed_bag import KeyedBag
 from csparql_spark.answers.maintained.row_by_row import ChangeOperator
-from csparql_spark.answers.maintained.row_changes import RowChanges, cells
+from csparql_spark.answers.maintained.row_changes import SIGN, cells, signed
 from csparql_spark.answers.operators import Evaluation
-from csparql_spark.answers.tables import Table, latest_of
+from csparql_spark.answers.tables import Table, latest_of, united
 from csparql_spark.kernel.rows import RowBag
 from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.relations.tags import NEVER
@@ -37,36 +37,31 @@ class DistinctOperator:
     def start(self) -> Table:
         rows = self._inner.start().project(self._names)
         self._begin(rows.tag is not None)
-        return self._taken(RowChanges(rows, rows.take(slice(0)))).come
+        return self._taken(signed(rows, 1)).project(self._names)
 
-    def changes(self) -> RowChanges:
-        found = self._inner.changes()
+    def changes(self) -> Table:
+        rows = self._inner.changes()
         self._evaluation.deadline.check()
-        return self._taken(RowChanges(found.come.project(self._names), found.gone.project(self._names)))
+        return self._taken(rows)
 
-    def _taken(self, found: RowChanges) -> RowChanges:
-        come, gone = found
-        signs = np.repeat(np.array([1, -1]), [come.length, gone.length])
-        columns = [np.concatenate(pair) for pair in zip(self._cells(come), self._cells(gone))]
-        numbers, came, went = self._rows.add(columns, signs)
+    def _taken(self, rows: Table) -> Table:
+        signs = rows.columns[SIGN]
+        numbers, came, went = self._rows.add(cells(rows.untagged(), self._names), signs)
         self._there += len(came) - len(went)
         if self._until is None:
-            changes = RowChanges(self._table(came), self._table(went))
+            changes = united([signed(self._table(came), 1), signed(self._table(went), -1)])
         else:
-            assert come.tag is not None and gone.tag is not None
-            changes = self._held(self._until, numbers, np.concatenate([come.tag, gone.tag]), signs)
+            assert rows.tag is not None
+            changes = self._held(self._until, numbers, rows.tag, signs)
         if len(self._rows) > SPARE + 2 * self._there:
             self._forget()
         return changes
-
-    def _cells(self, rows: Table) -> list[np.ndarray]:
-        return cells(rows.untagged(), self._names)
 
     def _table(self, numbers: np.ndarray, tag: np.ndarray | None = None) -> Table:
         columns = self._rows.columns(numbers) if self._names else []
         return Table(dict(zip(self._names, columns)), len(numbers), tag)
 
-    def _held(self, until: KeyedBag, numbers: np.ndarray, tags: np.ndarray, signs: np.ndarray) -> RowChanges:
+    def _held(self, until: KeyedBag, numbers: np.ndarray, tags: np.ndarray, signs: np.ndarray) -> Table:
         """What becomes of these rows, which come and go until then."""
         until.add(numbers, [tags], signs)
         if len(self._rows) > len(self._latest):
@@ -87,7 +82,7 @@ class DistinctOperator:
         self._latest[touched] = has
         other = had != has
         old, new = other & (had > NEVER), other & (has > NEVER)
-        return RowChanges(self._table(touched[new], has[new]), self._table(touched[old], had[old]))
+        return united([signed(self._table(touched[new], has[new]), 1), signed(self._table(touched[old], had[old]), -1)])
 
     def _forget(self) -> None:
         """Go on without the rows that have gone."""

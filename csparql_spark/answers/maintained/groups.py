@@ -14,9 +14,9 @@ from csparql_spark.answers import algebra
 from csparql_spark.answers.computing import Expression
 from csparql_spark.answers.maintained.group_values import GroupValues
 from csparql_spark.answers.maintained.row_by_row import ChangeOperator
-from csparql_spark.answers.maintained.row_changes import RowChanges
+from csparql_spark.answers.maintained.row_changes import SIGN, signed
 from csparql_spark.answers.operators import Evaluation
-from csparql_spark.answers.tables import Table
+from csparql_spark.answers.tables import Table, united
 from csparql_spark.kernel.rows import RowBag
 from csparql_spark.kernel.sort import distinct, ordered
 
@@ -48,23 +48,22 @@ class GroupOperator:
     def start(self) -> Table:
         rows = self._inner.start()
         self._begin()
-        return self._taken(RowChanges(rows, rows.take(slice(0)))).come
+        found = self._taken(signed(rows, 1))
+        return found.project([name for name in found.columns if name != SIGN])
 
-    def changes(self) -> RowChanges:
-        found = self._inner.changes()
+    def changes(self) -> Table:
+        rows = self._inner.changes()
         self._evaluation.deadline.check()
-        return self._taken(found)
+        return self._taken(rows)
 
-    def _taken(self, found: RowChanges) -> RowChanges:
+    def _taken(self, rows: Table) -> Table:
         keys = self._operator.keys
-        used = list(dict.fromkeys([*keys, *(name for one in self._values for name in one.names)]))
-        columns = {name: np.concatenate([found.come.column(name), found.gone.column(name)]) for name in used}
-        signs = np.repeat(np.array([1, -1]), [found.come.length, found.gone.length])
-        cells = [columns[key] for key in keys] or [np.zeros(len(signs), dtype=np.int64)]
+        signs = rows.columns[SIGN]
+        cells = [rows.column(key) for key in keys] or [np.zeros(rows.length, dtype=np.int64)]
         groups, _, _ = self._keys.add(cells, signs)
         self._reserve(len(self._keys))
         for expression, values in self._values.items():
-            values.add(groups, self._evaluation.computed(expression, columns, len(signs)), signs)
+            values.add(groups, self._evaluation.computed(expression, rows.columns, rows.length), signs)
         touched = distinct(ordered(groups))
         if not keys and not self._shown[0]:
             touched = np.zeros(1, dtype=np.int64)
@@ -85,7 +84,7 @@ class GroupOperator:
         for values in self._values.values():
             values.reserve(size)
 
-    def _changes_of(self, groups: np.ndarray) -> RowChanges:
+    def _changes_of(self, groups: np.ndarray) -> Table:
         """What is said of these groups, beside what was said of them."""
         often = self._rows_of(groups)
         there = often > 0 if self._operator.keys else np.ones(len(groups), dtype=bool)
@@ -97,7 +96,8 @@ class GroupOperator:
         old, new = other & had, other & there
         self._shown[groups], self._said[:, groups] = there, now
         self._there += int(np.count_nonzero(new)) - int(np.count_nonzero(old))
-        return RowChanges(self._table(groups[new], now[:, new]), self._table(groups[old], before[:, old]))
+        come, gone = self._table(groups[new], now[:, new]), self._table(groups[old], before[:, old])
+        return united([signed(come, 1), signed(gone, -1)])
 
     def _rows_of(self, groups: np.ndarray) -> np.ndarray:
         often = self._keys.often(groups)

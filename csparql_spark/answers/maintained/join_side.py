@@ -2,8 +2,8 @@
 
     side = JoinSide(["?a"], most)
     side.begin(table)                       # all rows
-    side.add(changes)
-    side.touching([rows, more])             # its rows that may be compatible with any of these, and perhaps some others
+    side.add(rows)                          # which have come and gone (see `row_changes`)
+    side.touching(rows)                     # its rows that may be compatible with any of these, and perhaps some others
     side.all()
 
 Rows in which one of these variables is unbound may be compatible with anything: they are found with every key, and
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from csparql_spark.answers.maintained.keyed_bag import KeyedBag
-from csparql_spark.answers.maintained.row_changes import RowChanges, cells
+from csparql_spark.answers.maintained.row_changes import SIGN, cells, signed
 from csparql_spark.answers.tables import UNBOUND, Table
 from csparql_spark.kernel.rows import RowBag
 from csparql_spark.kernel.sort import distinct, ordered
@@ -35,22 +35,17 @@ class JoinSide:
         self._keys = RowBag(max(1, len(self._shared)), self._most)
         self._there = 0  # keys
         self._rows = KeyedBag(max(1, len(self._names) + self._tagged), self._most)
-        self.add(RowChanges(rows, rows.take(slice(0))))
+        self.add(signed(rows, 1))
 
-    def add(self, changes: RowChanges) -> None:
-        signs = np.repeat(np.array([1, -1]), [changes.come.length, changes.gone.length])
-        if not len(signs):
+    def add(self, rows: Table) -> None:
+        if not rows.length:
             return
-        columns = [np.concatenate(pair) for pair in zip(*(self._cells(rows) for rows in changes))]
-        keys = [np.concatenate(pair) for pair in zip(*(self._key(rows) for rows in changes))]
-        numbers, came, went = self._keys.add(keys, signs)
+        signs = rows.columns[SIGN]
+        numbers, came, went = self._keys.add(self._key(rows), signs)
         self._there += len(came) - len(went)
-        self._rows.add(numbers, columns, signs)
+        self._rows.add(numbers, cells(rows, self._names), signs)
         if len(self._keys) > SPARE + 2 * self._there:
             self._forget()
-
-    def _cells(self, rows: Table) -> list[np.ndarray]:
-        return cells(rows, self._names)
 
     def _key(self, rows: Table) -> list[np.ndarray]:
         columns = [rows.column(name) for name in self._shared]
@@ -59,9 +54,8 @@ class JoinSide:
         open_ = _is_open(columns)
         return [np.where(open_, UNBOUND, column) for column in columns] if open_.any() else columns
 
-    def touching(self, tables: Sequence[Table]) -> Table:
-        parts = [self._key(rows) for rows in tables]
-        keys = [np.concatenate(columns) for columns in zip(*parts)]
+    def touching(self, rows: Table) -> Table:
+        keys = self._key(rows)
         if self._shared:
             if _is_open(keys).any():
                 return self.all()

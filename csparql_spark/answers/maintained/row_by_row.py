@@ -17,7 +17,7 @@ from typing import Protocol
 
 from csparql_spark.answers import algebra
 from csparql_spark.answers.algebra import Operator
-from csparql_spark.answers.maintained.row_changes import RowChanges
+from csparql_spark.answers.maintained.row_changes import SIGN, signed
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.tables import Table, united
 
@@ -27,7 +27,7 @@ class ChangeOperator(Protocol):
 
     def start(self) -> Table: ...  # all its rows; it begins to remember here
 
-    def changes(self) -> RowChanges: ...  # what has become of these since
+    def changes(self) -> Table: ...  # what has become of these since, as signed rows
 
     @property
     def nbytes(self) -> int: ...  # what it and those below it hold
@@ -36,15 +36,15 @@ class ChangeOperator(Protocol):
 class FixedOperator:
     def __init__(self, evaluation: Evaluation, operator: algebra.Unit | algebra.Data) -> None:
         self._evaluation, self._operator = evaluation, operator
-        self._none = RowChanges(Table.none(()), Table.none(()))
+        self._none = Table.none((SIGN,))
         self.nbytes = 0
 
     def start(self) -> Table:
         rows = self._evaluation.table(self._operator)
-        self._none = RowChanges(rows.take(slice(0)), rows.take(slice(0)))
+        self._none = signed(rows.take(slice(0)), 1)
         return rows
 
-    def changes(self) -> RowChanges:
+    def changes(self) -> Table:
         return self._none
 
 
@@ -53,15 +53,20 @@ class RowwiseOperator:
         self._evaluation, self._operator, self._inner = evaluation, operator, inner
 
     def start(self) -> Table:
-        return self._made(self._inner.start())
+        return self._made(self._inner.start(), ())
 
-    def changes(self) -> RowChanges:
-        found = self._inner.changes()
+    def changes(self) -> Table:
+        rows = self._inner.changes()
         self._evaluation.deadline.check()
-        return RowChanges(self._made(found.come), self._made(found.gone))
+        return self._made(rows, (SIGN,))
 
-    def _made(self, rows: Table) -> Table:
-        return rows if isinstance(self._operator, algebra.OrderBy) else self._evaluation.applied(self._operator, [rows])
+    def _made(self, rows: Table, more: tuple[str, ...]) -> Table:
+        match self._operator:
+            case algebra.OrderBy():
+                return rows
+            case algebra.Project():
+                return rows.project((*self._operator.names, *more))
+        return self._evaluation.applied(self._operator, [rows])
 
     @property
     def nbytes(self) -> int:
@@ -75,9 +80,8 @@ class UnionOperator:
     def start(self) -> Table:
         return united([part.start() for part in self._parts])
 
-    def changes(self) -> RowChanges:
-        found = [part.changes() for part in self._parts]
-        return RowChanges(united([one.come for one in found]), united([one.gone for one in found]))
+    def changes(self) -> Table:
+        return united([part.changes() for part in self._parts])
 
     @property
     def nbytes(self) -> int:

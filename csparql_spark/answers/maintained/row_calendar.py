@@ -13,7 +13,6 @@ what is taken, and a look at each of the blocks, of which each is less than half
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,75 +20,72 @@ from csparql_spark.answers.bag_difference import unshared
 from csparql_spark.kernel.sort import order_of
 from csparql_spark.relations.tags import ALWAYS
 
-
-class EndingRows(NamedTuple):
-    """Rows in the order of their tags; of each whether it has come (1) or gone (-1)."""
-
-    columns: list[np.ndarray]
-    tags: np.ndarray
-    signs: np.ndarray
-
-    def where(self, rows: np.ndarray | slice) -> EndingRows:
-        return EndingRows([column[rows] for column in self.columns], self.tags[rows], self.signs[rows])
-
-    def copy(self) -> EndingRows:
-        return EndingRows([column.copy() for column in self.columns], self.tags.copy(), self.signs.copy())
+EndingRows = tuple[list[np.ndarray], np.ndarray]  # columns of rows in the order of their tags, and these
 
 
 class RowCalendar:
     def __init__(self, width: int) -> None:
         nothing = np.empty(0, dtype=np.int64)
-        self._none = EndingRows([nothing] * width, nothing, np.empty(0, dtype=np.int8))
-        self._blocks: list[EndingRows] = []  # the largest block first
+        self._none: EndingRows = [nothing] * width, nothing
+        self._came: list[EndingRows] = []  # blocks, the largest first
+        self._went: list[EndingRows] = []
 
     @property
     def nbytes(self) -> int:
-        return sum(block.signs.nbytes + 8 * len(block.tags) * (1 + len(block.columns)) for block in self._blocks)
+        return sum(8 * len(tags) * (1 + len(columns)) for columns, tags in (*self._came, *self._went))
 
     def add(self, columns: Sequence[np.ndarray], tags: np.ndarray, sign: int = 1) -> None:
-        rows = EndingRows(list(columns), tags, np.full(len(tags), sign, dtype=np.int8))
-        if len(tags) and tags.max() == ALWAYS:
-            rows = rows.where(tags != ALWAYS)
-        if not len(rows.tags):
+        if not len(tags):
             return
-        self._blocks.append(_in_order(rows))
-        while len(self._blocks) > 1 and len(self._blocks[-2].tags) <= 2 * len(self._blocks[-1].tags):
-            self._blocks[-2:] = [_in_order(_together(self._blocks[-2:]))]
+        if tags.max() == ALWAYS:
+            ending = tags != ALWAYS
+            columns, tags = [column[ending] for column in columns], tags[ending]
+            if not len(tags):
+                return
+        blocks = self._came if sign > 0 else self._went
+        blocks.append(_in_order((list(columns), tags)))
+        while len(blocks) > 1 and len(blocks[-2][1]) <= 2 * len(blocks[-1][1]):
+            blocks[-2:] = [_in_order(_together(blocks[-2:]))]
 
-    def take(self, upto: int) -> tuple[list[np.ndarray], np.ndarray]:
-        taken, rest = [], []
-        for block in self._blocks:
-            count = int(block.tags.searchsorted(upto, side="right"))
-            if count:
-                taken.append(block.where(slice(None, count)))
-                block = block.where(slice(count, None))
-                if count > len(block.tags):
-                    block = block.copy()  # so that the memory of what was taken is given back
-            if len(block.tags):
-                rest.append(block)
-        self._blocks = rest
-        found = _together(taken) if taken else self._none
-        if len(found.signs) and found.signs.min() < 0:
-            found = _left(found)
-        return found.columns, found.tags
+    def take(self, upto: int) -> EndingRows:
+        came, went = (_taken(blocks, upto) for blocks in (self._came, self._went))
+        if not came:
+            return self._none
+        columns, tags = _together(came)
+        if not went:
+            return columns, tags
+        others, ends = _together(went)
+        left, _ = unshared([*columns, tags], [*others, ends])
+        return [column[left] for column in columns], tags[left]
+
+
+def _taken(blocks: list[EndingRows], upto: int) -> list[EndingRows]:
+    """Take out the rows that end until then."""
+    taken: list[EndingRows] = []
+    rest: list[EndingRows] = []
+    for columns, tags in blocks:
+        count = int(tags.searchsorted(upto, side="right"))
+        if count:
+            taken.append(([column[:count] for column in columns], tags[:count]))
+            columns, tags = [column[count:] for column in columns], tags[count:]
+            if count > len(tags):  # a copy, so that the memory of what was taken is given back
+                columns, tags = [column.copy() for column in columns], tags.copy()
+        if len(tags):
+            rest.append((columns, tags))
+    blocks[:] = rest
+    return taken
 
 
 def _together(parts: Sequence[EndingRows]) -> EndingRows:
     if len(parts) == 1:
         return parts[0]
-    columns = [np.concatenate(pieces) for pieces in zip(*(part.columns for part in parts))]
-    return EndingRows(columns, *(np.concatenate([part[place] for part in parts]) for place in (1, 2)))
+    columns = [np.concatenate(pieces) for pieces in zip(*(columns for columns, _ in parts))]
+    return columns, np.concatenate([tags for _, tags in parts])
 
 
 def _in_order(rows: EndingRows) -> EndingRows:
-    tags = rows.tags
-    if bool((tags[1:] >= tags[:-1]).all()):
+    columns, tags = rows
+    if tags[0] <= tags[-1] and bool((tags[1:] >= tags[:-1]).all()):
         return rows
-    return rows.where(order_of(tags - tags.min()))
-
-
-def _left(rows: EndingRows) -> EndingRows:
-    """Those that have come, without as many equal ones as have gone."""
-    came, gone = (rows.where(rows.signs == sign) for sign in (1, -1))
-    alone, _ = unshared([*came.columns, came.tags], [*gone.columns, gone.tags])
-    return came.where(alone)
+    order = order_of(tags - tags.min())
+    return [column[order] for column in columns], tags[order]

@@ -2,12 +2,14 @@
 
     before  (a) until 9   (b) until 9            after  (a) until 9   (a) until 9   (b) until 12
 
-    changes = compared(after, before)
-    changes.come                            # (a) until 9   (b) until 12
-    changes.gone                            # (b) until 9
+    rows = compared(after, before)          # with one column more, SIGN: 1 for what has come, -1 for what has gone
+    parted(rows)                            # the two tables: come (a) until 9, (b) until 12; gone (b) until 9
+
+Signed rows flow from operator to operator as one table: what is done with each row is done once.
 
 Invariant: who has the bag of rows as it was, and puts in what has come and takes out what has gone, has it as it is. A
-row whose tag is another one has gone and come. Where nobody knows until when rows hold there are no tags, in neither.
+row whose tag is another one has gone and come. Where nobody knows until when rows hold there are no tags. What has come
+as well as gone may be told, until rows are `settled`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.answers.bag_difference import unshared
-from csparql_spark.answers.tables import Table
+from csparql_spark.answers.tables import Table, united
+
+SIGN = "±"  # the name of a column; no variable has it
 
 
 class RowChanges(NamedTuple):
@@ -28,20 +32,37 @@ class RowChanges(NamedTuple):
     def size(self) -> int:
         return self.come.length + self.gone.length
 
-    def settled(self) -> RowChanges:
-        """The same, without what has come as well as gone."""
-        if not self.come.length or not self.gone.length:
-            return self
-        return compared(self.come, self.gone)
+
+def signed(rows: Table, sign: int) -> Table:
+    """All of these rows have come, or gone."""
+    return rows.extend(SIGN, np.full(rows.length, sign))
 
 
-def compared(now: Table, before: Table) -> RowChanges:
+def parted(rows: Table) -> RowChanges:
+    columns = dict(rows.columns)
+    come = columns.pop(SIGN) > 0
+    rows = Table(columns, rows.length, rows.tag)
+    return RowChanges(rows.take(come), rows.take(~come))
+
+
+def settled(rows: Table) -> Table:
+    """The same, without what has come as well as gone."""
+    signs = rows.columns[SIGN]
+    if not rows.length or signs[0] == signs[-1] and (signs == signs[0]).all():
+        return rows
+    come, gone = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
+    columns = cells(rows, [name for name in rows.columns if name != SIGN])
+    new, old = unshared([column[come] for column in columns], [column[gone] for column in columns])
+    if len(new) == len(come):
+        return rows
+    return rows.take(np.concatenate([come[new], gone[old]]))
+
+
+def compared(now: Table, before: Table) -> Table:
     """What makes the one bag of rows of the other."""
-    if (now.tag is None) != (before.tag is None):
-        return RowChanges(now, before)
-    mine, theirs = cells(now, list(now.columns)), cells(before, list(now.columns))
-    come, gone = unshared(mine, theirs)
-    return RowChanges(now.take(come), before.take(gone))
+    names = list(now.columns)
+    new, old = unshared(cells(now, names), cells(before, names))
+    return united([signed(now.take(new), 1), signed(before.take(old), -1)])
 
 
 def cells(table: Table, names: list[str]) -> list[np.ndarray]:

@@ -14,14 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 from csparql_spark.answers import algebra
-from csparql_spark.answers.maintained.row_calendar import RowCalendar
-from csparql_spark.answers.maintained.row_changes import RowChanges
+from csparql_spark.answers.maintained.row_calendar import EndingRows, RowCalendar
+from csparql_spark.answers.maintained.row_changes import SIGN, settled
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.row_journal import RowJournal
 from csparql_spark.answers.tables import Table
 from csparql_spark.relations.tags import ALWAYS
-
-EndingColumns = tuple[list[np.ndarray], np.ndarray]  # columns of rows, and their tags
 
 
 class Lost(Exception):
@@ -37,8 +35,7 @@ class ScanOperator:
         self._journal = RowJournal()
         self._calendar = RowCalendar(len(scan.shown))
         self._after = 0
-        nothing = np.empty(0, dtype=np.int64)
-        self._none: EndingColumns = [nothing] * len(scan.shown), nothing
+        self.noted = 0  # rows that had come or gone when it was asked last
 
     def start(self) -> Table:
         self._journal = RowJournal()
@@ -50,7 +47,7 @@ class ScanOperator:
         self._calendar.add(list(rows.columns.values()), rows.tag.copy())
         return rows
 
-    def changes(self) -> RowChanges:
+    def changes(self) -> Table:
         """`Lost` if they are not known."""
         before, self._after = self._after, self._seen_after()
         entries = self._journal.take()
@@ -59,29 +56,35 @@ class ScanOperator:
         come, gone = [], []
         for columns, had, has in entries:
             shown = [columns[place] for place in self._places]
-            gone.append(self._noted(shown, had, before, -1))
-            come.append(self._noted(shown, has, before, 1))
+            gone += self._noted(shown, had, before, -1)
+            come += self._noted(shown, has, before, 1)
         gone.append(self._calendar.take(self._after))
-        found = RowChanges(self._rows(come or [self._none]), self._rows(gone))
-        return found.settled() if len(entries) > 1 else found
+        self.noted = sum(len(tags) for _, tags in (*come, *gone))
+        found = self._rows([*come, *gone], sum(len(tags) for _, tags in come))
+        return settled(found) if len(entries) > 1 else found
 
     def _seen_after(self) -> int:
         return max(self._evaluation.after, self._table.now - self._offset)
 
-    def _noted(self, columns: list[np.ndarray], tags: np.ndarray, after: int, sign: int) -> EndingColumns:
+    def _noted(self, columns: list[np.ndarray], tags: np.ndarray, after: int, sign: int) -> list[EndingRows]:
         """Those of the rows that were seen, or would have been; it is written down when they end."""
         seen = tags > after + self._offset
         if not seen.all():
+            if not seen.any():
+                return []
             columns, tags = [column[seen] for column in columns], tags[seen]
         if self._offset:
             tags = np.where(tags == ALWAYS, ALWAYS, tags - self._offset)
         self._calendar.add(columns, tags, sign)
-        return columns, tags
+        return [(columns, tags)]
 
-    def _rows(self, parts: list[EndingColumns]) -> Table:
+    def _rows(self, parts: list[EndingRows], come: int) -> Table:
+        """All of these rows, of which so many have come."""
         columns = [np.concatenate([part[0][place] for part in parts]) for place in range(len(self._places))]
         tags = np.concatenate([part[1] for part in parts])
-        return Table.of(dict(zip(self._scan.shown, columns, strict=True)), tags)
+        signs = np.ones(len(tags), dtype=np.int64)
+        signs[come:] = -1
+        return Table.of({**dict(zip(self._scan.shown, columns, strict=True)), SIGN: signs}, tags)
 
     @property
     def nbytes(self) -> int:

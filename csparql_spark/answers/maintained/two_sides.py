@@ -20,7 +20,7 @@ from __future__ import annotations
 from csparql_spark.answers import algebra
 from csparql_spark.answers.maintained.join_side import JoinSide
 from csparql_spark.answers.maintained.row_by_row import ChangeOperator
-from csparql_spark.answers.maintained.row_changes import RowChanges
+from csparql_spark.answers.maintained.row_changes import settled, signed
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.tables import Table, united
 
@@ -42,38 +42,32 @@ class TwoSidedOperator:
         self._rights.begin(right)
         # What shares no variable with the left takes nothing from it.
         self._alone = isinstance(self._operator, algebra.Minus) and not shared
-        made = self._evaluation.applied(self._operator, [left, right])
-        self._none = made.take(slice(0))
+        made = self._made(left, right)
+        self._none = signed(made.take(slice(0)), 1)
         return made
 
-    def changes(self) -> RowChanges:
-        left, right = self._left.changes().settled(), self._right.changes().settled()
-        come, gone = [self._none], [self._none]
-        if left.size:
-            beside = self._rights.touching(left)
-            come += self._made(left.come, beside)
-            gone += self._made(left.gone, beside)
+    def changes(self) -> Table:
+        left, right = settled(self._left.changes()), settled(self._right.changes())
+        found = [self._none]
+        if left.length:
+            found.append(self._made(left, self._rights.touching(left)))
             self._lefts.add(left)
-        if right.size and self._alone:
-            self._rights.add(right)
-        elif right.size:
+        if right.length and not self._alone:
             touched = self._lefts.touching(right)
             if isinstance(self._operator, algebra.Join):
-                come += self._made(touched, right.come) if right.come.length else []
-                gone += self._made(touched, right.gone) if right.gone.length else []
-                self._rights.add(right)
+                found.append(self._made(touched, right))
             else:
-                gone += self._made(touched, self._rights.touching([touched]))
+                found.append(self._made(signed(touched, -1), self._rights.touching(touched)))
                 self._rights.add(right)
-                come += self._made(touched, self._rights.touching([touched]))
-        return RowChanges(united(come), united(gone)).settled()
+                found.append(self._made(signed(touched, 1), self._rights.touching(touched)))
+                return settled(united(found))
+        self._rights.add(right)
+        return settled(united(found))
 
-    def _made(self, left: Table, right: Table) -> list[Table]:
-        """What rows of the left become beside these of the right."""
-        if not left.length:
-            return []
+    def _made(self, left: Table, right: Table) -> Table:
+        """What rows of the left become beside those of the right. Signs are a column like others, in either."""
         self._evaluation.deadline.check()
-        return [self._evaluation.applied(self._operator, [left, right])]
+        return self._evaluation.applied(self._operator, [left, right])
 
     @property
     def nbytes(self) -> int:
