@@ -1,11 +1,13 @@
 """Ours: what a worker of the server does at an instant, without Spark.
 
-Explicit facts are kept by `Expiration`; answers by `Incremental`, up to their bytes. `Kept` stops where the matches are
-kept, before the whole answer is written again: beside peers that only tell what has changed. Where a workload asks for
-entailment alone (closure, rdfs), what is timed is the materialization, as at peers.
+Explicit facts are kept by `Expiration`; answers by `Incremental`, up to their bytes. `Told` stops where it is known which
+rows have come and gone: beside peers that only tell what changes; `Kept` where the matches are kept. Where a workload
+asks for entailment alone (closure, rdfs), what is timed is the materialization, as at peers.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from bench.peers.rows import group, visible
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.incremental import Incremental, Shared
 from csparql_spark.answers.over_ids import over_ids
+from csparql_spark.answers.tables import Table
 from csparql_spark.entailment.maintain.expiration import Expiration
 from csparql_spark.entailment.rules.preparing import closed, prepare
 from csparql_spark.entailment.rules.regimes import rules_of
@@ -109,3 +112,37 @@ class Kept(Ours):
 
     def rows(self, answer: list[bytes]) -> np.ndarray:
         return super().rows(super()._told())
+
+
+class Told(Ours):
+    """Which rows have come and gone; the answer itself is put together from that when the time is taken."""
+
+    def prepare(self, job: Job) -> None:
+        super().prepare(job)
+        self._rows: list[Counter[tuple[int, ...]]] = [Counter() for _ in self._queries]
+        self._changes: list[tuple[int, Table, int]] = []  # not put together yet: of which query, and with which sign
+
+    def _told(self) -> list[bytes]:
+        for number, query in enumerate(self._queries):
+            found = query.changed()
+            if found is None:
+                self._rows[number].clear()
+                self._changes = [change for change in self._changes if change[0] != number]
+                self._changes.append((number, query.rows(), 1))
+            else:
+                self._changes += [(number, found.come, 1), (number, found.gone, -1)]
+        return []
+
+    def rows(self, answer: list[bytes]) -> np.ndarray:
+        for number, rows, sign in self._changes:
+            bag = self._rows[number]
+            for row in zip(*(column.tolist() for column in rows.columns.values())):
+                bag[row] += sign
+        self._changes = []
+        return super().rows([self._whole(number) for number in range(len(self._queries))])
+
+    def _whole(self, number: int) -> bytes:
+        query, rows = self._queries[number], list(self._rows[number].elements())
+        columns = np.array(rows, dtype=np.int64).reshape(len(rows), len(query.plan.variables)).T.copy()
+        names = [f"?{name}" for name in query.plan.variables]
+        return query.answer_of(Table(dict(zip(names, columns, strict=True)), len(rows), None)).to_bytes()

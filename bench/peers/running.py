@@ -74,6 +74,7 @@ def _java(mode: str) -> Command:
 # Ours comes first: the others are compared with it.
 PEERS: dict[str, tuple[str, Command]] = {
     OURS: ("this tree", _own("Ours")),
+    "csparql-spark, changes": ("this tree", _own("Told")),
     "csparql-spark, matches": ("this tree", _own("Kept")),
     "duckdb": (PYPI["duckdb"], _python("duckdb", "duck", "Duck")),
     "polars": (PYPI["polars"], _python("polars", "polar", "Polars")),
