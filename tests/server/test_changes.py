@@ -45,7 +45,7 @@ TEXT = (
 ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([5000, 7000, ALWAYS])), max_size=5)
 
 
-MANY = [(f"m{number}", ALWAYS) for number in range(60)]  # of so many rows changes are stored
+MANY = [(f"m{number}", ALWAYS) for number in range(600)]  # of so many rows changes are stored
 MORE = [(f"n{number}", ALWAYS) for number in range(60)]
 
 
