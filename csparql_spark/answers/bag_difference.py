@@ -20,6 +20,7 @@ from csparql_spark.answers.bindings import Bindings, Result, of_the_same_terms
 from csparql_spark.answers.tables import UNBOUND
 from csparql_spark.kernel.rows import dense_rows, unpaired
 from csparql_spark.kernel.sort import dense_ranks
+from csparql_spark.kernel.terms import distinct
 
 FEW = 16  # rows of both that are compared one by one: columns take more calls than these have cells
 
@@ -93,8 +94,8 @@ def numbered_alike(mine: Bindings, theirs: Bindings) -> tuple[np.ndarray, np.nda
         numbers, _ = dense_rows([np.concatenate(pair) for pair in zip(ids, other_ids, strict=True)])
         return numbers[: mine.length], numbers[mine.length :]
     (terms, ids), (others, other_ids) = mine.encoded(), theirs.encoded()
-    codes = pa.concat_arrays([terms, others]).dictionary_encode().indices.to_numpy().astype(np.int64)
-    codes = np.append(codes, UNBOUND)  # the last is of what is unbound
+    _, codes = distinct(pa.concat_arrays([terms, others]))
+    codes = np.append(codes, np.int32(UNBOUND))  # the last is of what is unbound
     columns = [
         codes[np.concatenate([own, np.where(other < 0, UNBOUND, other + len(terms))])]
         for own, other in zip(ids, other_ids, strict=True)

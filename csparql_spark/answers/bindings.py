@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 from csparql_spark.answers import batch_bytes
 from csparql_spark.answers.batch_bytes import body_of_lists
 from csparql_spark.kernel.table import body_of, parted
+from csparql_spark.kernel.terms import distinct
 from csparql_spark.kernel.texts import TableBody
 
 ResultKind = Literal["bindings", "boolean", "graph"]
@@ -45,6 +46,7 @@ _SCHEMA = pa.schema(
     ]
 )
 _VERSION = b"1"
+FEW_TERMS = 64  # more terms than a table has cells
 _MARKS: dict[ResultKind, bytes] = {"bindings": b"B", "boolean": b"?", "graph": b"G"}
 _UNTIL = b"U"
 _KINDS: dict[bytes, ResultKind] = {mark: kind for kind, mark in _MARKS.items()}
@@ -169,6 +171,12 @@ class Bindings:
             terms, ids = self.encoded() if self._made_of is None else self._made_of
             return Bindings.from_ids(self.variables, terms, [column[positions] for column in ids], in_order=True)
         return Bindings(self.variables, [column.take(pa.array(positions)) for column in self.columns], len(positions))
+
+    def coded(self) -> tuple[pa.StringArray, Sequence[np.ndarray]]:
+        """The same, or with more terms, where it is made of few that it does not have."""
+        if self._made_of is not None and len(self._made_of[0]) <= FEW_TERMS + self.length * len(self.variables):
+            return self._made_of
+        return self.encoded()
 
     def encoded(self) -> tuple[pa.StringArray, list[np.ndarray]]:
         """The distinct terms in the order of their text, and per column the ids (-1: unbound)."""
@@ -307,6 +315,14 @@ class Result:
             raise CorruptAnswer(f"The answer has {len(answer)} rows and {count} instants.")
         return answer.holding(until)
 
+    @staticmethod
+    def until_of(payload: bytes) -> np.ndarray | None:
+        """Until when the rows hold of an answer that is there as bytes, if it says so: nothing else is read for it."""
+        if payload[:2] != _VERSION + _UNTIL or len(payload) < 10:
+            return None
+        (count,) = struct.unpack_from("<q", payload, 2)
+        return np.frombuffer(payload, "<i8", count, 10) if 0 <= count <= (len(payload) - 10) // 8 else None
+
     @classmethod
     def from_bytes(cls, payload: bytes | memoryview) -> Result:
         """The answer of `to_bytes`. Raises `CorruptAnswer` for anything else."""
@@ -344,13 +360,14 @@ def in_one_order(tables: Sequence[Bindings]) -> tuple[pa.StringArray, list[list[
     (-1: unbound), or more terms. No term is told twice for it."""
     if (shared := of_the_same_terms(tables)) is not None:
         return shared
-    encoded = [table.encoded() for table in tables]
-    terms, ids = _in_order(pa.concat_arrays([own for own, _ in encoded]).dictionary_encode())
-    ids = np.append(ids, np.int32(-1))  # the last is of what is unbound
-    starts = accumulate((len(own) for own, _ in encoded), initial=0)
+    coded = [table.coded() for table in tables]
+    own = {id(terms): terms for terms, _ in coded}  # tables may have them in common
+    starts = dict(zip(own, accumulate(map(len, own.values()), initial=0)))
+    known, codes = distinct(pa.concat_arrays(list(own.values())))
+    terms, rank = _ranked(known)
+    ids = np.append(rank[codes], np.int32(-1))  # the last is of what is unbound
     return terms, [
-        [ids[np.where(column < 0, -1, column + start)] for column in columns]
-        for (_, columns), start in zip(encoded, starts)
+        [ids[np.where(column < 0, -1, column + starts[id(table)])] for column in columns] for table, columns in coded
     ]
 
 
@@ -364,10 +381,18 @@ def of_the_same_terms(tables: Sequence[Bindings]) -> tuple[pa.StringArray, list[
 
 def _in_order(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, np.ndarray]:
     """The terms of an encoded column in the order of their text, and its cells among these (-1: unbound)."""
-    order = pc.array_sort_indices(encoded.dictionary)
-    rank = np.full(len(order) + 1, -1, dtype=np.int32)  # the last is that of what is unbound
+    terms, rank = _ranked(encoded.dictionary)
+    rank = np.append(rank, np.int32(-1))  # the last is that of what is unbound
+    cells = encoded.indices
+    return terms, rank[(pc.fill_null(cells, -1) if cells.null_count else cells).to_numpy()]
+
+
+def _ranked(terms: pa.StringArray) -> tuple[pa.StringArray, np.ndarray]:
+    """Terms in the order of their text, and of each its place in that."""
+    order = pc.array_sort_indices(terms)
+    rank = np.empty(len(order), dtype=np.int32)
     rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-    return encoded.dictionary.take(order), rank[pc.fill_null(encoded.indices, -1).to_numpy()]
+    return terms.take(order), rank
 
 
 def _taken(terms: pa.StringArray, ids: np.ndarray) -> pa.StringArray:

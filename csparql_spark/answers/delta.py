@@ -82,12 +82,22 @@ class Delta(NamedTuple):
 
 def delta_of(before: Result, now: Result, *, listed: bool = False) -> Delta:
     """`listed`: the answers are in an order of their own."""
+    delta = delta_within(before, now, len(before) + len(now) + 1, listed=listed)
+    assert delta is not None  # no more rows than there are can come, go, or stay
+    return delta
+
+
+def delta_within(before: Result, now: Result, most: int, *, listed: bool = False) -> Delta | None:
+    """The same; None if it would tell of more than so many rows, which is found out before they are put together."""
     if now.table is None:
-        return _of_graph(before, now) if now.ntriples is not None else _of_truth(before, now)
+        delta = _of_graph(before, now) if now.ntriples is not None else _of_truth(before, now)
+        return delta if delta.changed <= most else None
     added, removed, (was, stayed) = (_of_lists if listed else _of_bags)(before, now)
-    rows = _rows(now, added), _rows(before, removed), _rows(now, stayed)
+    if len(added) + len(removed) + len(stayed) > most:
+        return None
     places = (added, removed, stayed) if listed else ()
     timed, was_timed = now.until is not None, before.until is not None
+    rows = now.take(added), before.take(removed), now.take(stayed)
     return Delta(now.kind, *rows, _until(before)[was], timed, timed != was_timed, *places)
 
 
@@ -287,11 +297,6 @@ def _folded_graph(triples: bytes, deltas: Sequence[Delta]) -> Result:
         lines.difference_update(gone)
         lines.update(come)
     return Result.graph(b"".join(sorted(lines)))
-
-
-def _rows(answer: Result, places: np.ndarray) -> Result:
-    rows = Result.from_table(answer.solutions.take(places))
-    return rows if answer.until is None else rows.holding(answer.until[places])
 
 
 def _until(answer: Result) -> np.ndarray:

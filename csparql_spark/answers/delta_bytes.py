@@ -6,8 +6,8 @@
     from_bytes(now.to_bytes())                     # CorruptAnswer
 
 The rows of all parts of a table's change are told as one table, with one dictionary of terms, in the order of their
-text; a cell takes one byte where there are few terms. Instants and places are differences from the least of them, in
-as few bytes as the greatest of these needs.
+text; a cell takes one byte where there are few terms. Instants are told by how much they are later than the first of
+them, in as few bytes as the latest needs.
 
 Invariants: the same delta has the same bytes, and `to_bytes(from_bytes(payload)) == payload` for whatever is read.
 Where there are no rows, variables are not told: a change that is read has none then. `fleeting` is not told, since a
@@ -17,7 +17,8 @@ query says that, and not its answers.
 from __future__ import annotations
 
 import struct
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import lt
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +31,8 @@ from csparql_spark.answers.tables import MOST_ROWS
 _MARK = b"1D"
 _TABLE, _GRAPH, _TRUTH = range(3)
 _TIMED, _RETIMED, _LISTED, _TOLD = 4, 8, 16, 32  # beside the kind; the last: there are rows, triples, or a truth value
-_HEAD = struct.Struct("<IIIHII")  # rows added, removed, stayed; variables; terms; bytes of their text
-_NUMBERS = struct.Struct("<Bq")  # bytes of each difference, and the least number
+# Rows added, removed, stayed; variables; terms, bytes of their text; instants: bytes of each, and the first of them.
+_HEAD = struct.Struct("<IIIHIIBq")
 _LENGTH = struct.Struct("<I")
 FEW = 64  # terms that are looked at one by one
 NO_ROWS = Result.bindings((), [])
@@ -106,44 +107,40 @@ def _rows(delta: Delta, tables: list[Bindings]) -> list[bytes | memoryview]:
     text = memoryview(buffers[2])[begin:end] if end > begin else b""
     names = [name.encode() for name in table.variables]
     cells = np.concatenate(columns) + 1 if columns else NOTHING
-    pieces: list[bytes | memoryview] = [
-        _HEAD.pack(*map(len, tables), len(names), len(terms), end - begin),
+    parts = (delta.added, delta.removed, delta.stayed)
+    times = [part.until for part in parts if part.until is not None]
+    if delta.was_timed:
+        times.append(delta.was)
+    size, least, told = _instants(np.concatenate(times) if times else NOTHING)
+    places = [some for some in (delta.added_places, delta.removed_places, delta.stayed_places) if some is not None]
+    return [
+        _HEAD.pack(*map(len, tables), len(names), len(terms), end - begin, size, least),
         *(_LENGTH.pack(len(name)) + name for name in names),
-        _numbers(np.diff(offsets)),
+        np.diff(offsets).astype("<u4").tobytes(),
         text,
         cells.astype(_width(len(terms))).tobytes(),
+        told,
+        *(some.astype("<u4").tobytes() for some in places),
     ]
-    parts = (delta.added, delta.removed, delta.stayed)
-    pieces += [_numbers(part.until) for part in parts if part.until is not None]
-    if delta.was_timed and len(delta.was):
-        pieces.append(_numbers(delta.was))
-    for places in (delta.added_places, delta.removed_places, delta.stayed_places):
-        if places is not None:
-            pieces.append(_numbers(places))
-    return pieces
 
 
 def _width(most: int) -> str:
     return "u1" if most < 1 << 8 else "<u2" if most < 1 << 16 else "<u4"
 
 
-def _numbers(numbers: np.ndarray) -> bytes:
-    """Whole numbers; how many is known."""
+def _instants(numbers: np.ndarray) -> tuple[int, int, bytes]:
+    """The bytes of each, the least of them, and by how much each is later."""
     if not len(numbers):
-        return b""
-    numbers = numbers.astype(np.int64)
+        return 0, 0, b""
     least = int(numbers.min())
-    most = int(numbers.max()) - least
-    if not most:
-        return _NUMBERS.pack(0, least)
-    size = _size(most)
-    differences = (numbers - least).astype(f"<u{size}")  # those of the least and the greatest number wrap around
-    return _NUMBERS.pack(size, least) + differences.tobytes()
+    size = _size(int(numbers.max()) - least)
+    # Those of the least and the greatest number wrap around.
+    return size, least, (numbers - least).astype(f"<u{size}").tobytes() if size else b""
 
 
 def _size(most: int) -> int:
     """Bytes that numbers up to that take."""
-    return 1 if most < 1 << 8 else 2 if most < 1 << 16 else 4 if most < 1 << 32 else 8
+    return 0 if not most else 1 if most < 1 << 8 else 2 if most < 1 << 16 else 4 if most < 1 << 32 else 8
 
 
 def _unchanged(flags: int) -> Delta:
@@ -187,65 +184,73 @@ class _Reading:
         return delta
 
     def _delta(self) -> Delta:
-        *counts, width, terms, length = _HEAD.unpack(self._take(_HEAD.size))
+        added, removed, stayed, width, terms, length, size, least = _HEAD.unpack(self._take(_HEAD.size))
+        counts, rows = (added, removed, stayed), added + removed + stayed
         # Each cell has a byte of its own, so what is said to be there is not more than what is there.
         most = len(self._payload)
-        self._expect(max(terms, width) <= most and 0 < sum(counts) <= (most if width else MOST_ROWS), "it is cut off")
+        self._expect(max(terms, width) <= most and 0 < rows <= (most if width else MOST_ROWS), "it is cut off")
         names = [self._take(*_LENGTH.unpack(self._take(4))).decode() for _ in range(width)]
         self._expect(len(set(names)) == width, "two columns have one name")
         texts = self._terms(terms, length)
-        cells = np.frombuffer(self._take(width * sum(counts) * (size := np.dtype(_width(terms))).itemsize), size)
-        used = np.zeros(terms + 1, dtype=bool)
-        self._expect(not len(cells) or int(cells.max()) <= terms, "it has cells outside its terms")
-        used[cells] = True
-        self._expect(bool(used[1:].all()), "it has terms that are in no row")
-        ids = (cells.astype(np.int32) - 1).reshape(width, sum(counts))
-        timed, was_timed = bool(self._flags & _TIMED), bool(self._flags & _TIMED) != bool(self._flags & _RETIMED)
-        rows, begin = [], 0
-        for count, holds in zip(counts, (timed, was_timed, timed), strict=True):
+        ids = self._cells(width, rows, terms)
+        timed, retimed = bool(self._flags & _TIMED), bool(self._flags & _RETIMED)
+        lasting = [timed, timed != retimed, timed, timed != retimed]
+        times = self._times([count * told for count, told in zip((*counts, stayed), lasting)], size, least)
+        listed = bool(self._flags & _LISTED)
+        places = [self._places(count) if listed else None for count in counts]
+        parts, begin = [], 0
+        for count, until, told in zip(counts, times, lasting):
             columns = list(ids[:, begin : begin + count])
             part = Result.from_table(Bindings.from_ids(names, texts, columns, count, in_order=True))
-            rows.append(part.holding(self._numbers(count)) if holds else part)
+            parts.append(part.holding(until) if told else part)
             begin += count
-        was = self._numbers(counts[2]) if was_timed else np.full(counts[2], UNTOLD)
-        places = [self._places(count) if self._flags & _LISTED else None for count in counts]
-        retimed = bool(self._flags & _RETIMED)
-        added, removed, stayed = rows
-        return Delta("bindings", added, removed, stayed, was, timed, retimed, places[0], places[1], places[2])
+        was = times[3] if lasting[3] else np.full(stayed, UNTOLD)
+        return Delta("bindings", parts[0], parts[1], parts[2], was, timed, retimed, places[0], places[1], places[2])
 
     def _terms(self, count: int, length: int) -> pa.StringArray:
-        lengths = self._numbers(count)
-        self._expect(not count or int(lengths.min()) >= 0 and int(lengths.max()) <= length, "its terms are cut off")
-        offsets = np.zeros(count + 1, dtype=np.int32)
+        lengths, text = np.frombuffer(self._take(4 * count), "<u4"), self._take(length)
+        offsets = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        self._expect(int(offsets[-1]) == length, "its terms are cut off")
-        terms = pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(self._take(length)))
+        self._expect(int(offsets[-1]) == length < 1 << 31, "its terms are cut off")
+        terms = pa.StringArray.from_buffers(count, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text))
         terms.validate(full=True)
         if count > FEW:
             ascending = pc.all(pc.less(terms[:-1], terms[1:])).as_py()
         else:
-            ascending = all(one < other for one, other in pairwise(terms.cast(pa.binary()).to_pylist()))
+            few = [text[begin:end] for begin, end in pairwise(offsets.tolist())]
+            ascending = all(map(lt, few, few[1:]))
         self._expect(ascending, "its terms are not in their order")
         return terms
 
-    def _places(self, count: int) -> np.ndarray:
-        places = self._numbers(count)
-        self._expect(not count or int(places[0]) >= 0 and bool((places[1:] > places[:-1]).all()), "its places are none")
-        return places
+    def _cells(self, width: int, rows: int, terms: int) -> np.ndarray:
+        """The places of terms, column by column."""
+        kind = np.dtype(_width(terms))
+        cells = np.frombuffer(self._take(width * rows * kind.itemsize), kind)
+        self._expect(not len(cells) or int(cells.max()) <= terms, "it has cells outside its terms")
+        used = np.zeros(terms + 1, dtype=bool)
+        used[cells] = True
+        self._expect(bool(used[1:].all()), "it has terms that are in no row")
+        return (cells.astype(np.int32) - 1).reshape(width, rows)
 
-    def _numbers(self, count: int) -> np.ndarray:
-        if not count:
-            return NOTHING
-        size, least = _NUMBERS.unpack(self._take(_NUMBERS.size))
-        self._expect(size in (0, 1, 2, 4, 8), "its numbers are none")
-        if not size:
-            return np.full(count, least)
-        differences = np.frombuffer(self._take(size * count), f"<u{size}")
-        most = int(differences.max())
-        least_first = int(differences.min()) == 0 < most and _size(most) == size
-        self._expect(least_first, "its numbers are not as they are told")
-        self._expect(least + most < 1 << 63, "its numbers are none")
-        return differences.astype(np.int64) + np.int64(least)
+    def _times(self, counts: list[int], size: int, least: int) -> list[np.ndarray]:
+        """Instants, of which so many belong together."""
+        count = sum(counts)
+        self._expect(size in (0, 1, 2, 4, 8) and bool(count or not (size or least)), "its instants are none")
+        if size:
+            later = np.frombuffer(self._take(size * count), f"<u{size}")
+            most = int(later.max())
+            self._expect(not int(later.min()) and _size(most) == size, "its instants are not as they are told")
+            self._expect(least + most < 1 << 63, "its instants are none")
+            times = later.astype(np.int64) + np.int64(least)
+        else:
+            times = np.full(count, least)
+        ends = list(accumulate(counts, initial=0))
+        return [times[begin:end] for begin, end in pairwise(ends)]
+
+    def _places(self, count: int) -> np.ndarray:
+        places = np.frombuffer(self._take(4 * count), "<u4").astype(np.int64)
+        self._expect(bool((places[1:] > places[:-1]).all()), "its places are none")
+        return places
 
     def _take(self, length: int) -> bytes:
         end = self._place + length

@@ -158,8 +158,9 @@ class AnswerBatch:
         now = KnownWhole(answer.instant, payload)
         if newest is not None and keyframes.may_change(newest, answer.rows):
             before = self._before(key, newest)
-            change = None if before is None else before.change_to(now, listed=answer.listed)
-            if change is not None and keyframes.keeps_change(newest, answer.rows, change.changed):
+            most = keyframes.most_changed(newest, answer.rows)
+            change = None if before is None else before.change_to(now, most, listed=answer.listed)
+            if change is not None:
                 self._wholes[key] = now if change.changed or before is None else before.again(answer.instant)
                 return change.payload, keyframes.after_change(newest, answer.instant, answer.rows, change.changed)
         self._wholes[key] = now

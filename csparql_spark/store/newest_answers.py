@@ -80,16 +80,16 @@ class KnownWhole:
         same.__dict__.update({name: value for name, value in self.__dict__.items() if name == "result"})
         return same
 
-    def change_to(self, now: KnownWhole, *, listed: bool) -> ChangeBytes | None:
-        """What has changed; None if that cannot be told."""
+    def change_to(self, now: KnownWhole, most: int, *, listed: bool) -> ChangeBytes | None:
+        """What has changed; None if that is more than so many rows, or cannot be told."""
         from csparql_spark.answers.delta_bytes import to_bytes, unchanged
-        from csparql_spark.store.folding import compared
+        from csparql_spark.store.folding import compared, least_changed
 
-        if self.result is None:
-            return None
-        if self.payload == now.payload:
+        if self.payload == now.payload and self.result is not None:
             return ChangeBytes(0, unchanged(self.result, listed=listed))
-        delta = None if now.result is None else compared(self.result, now.result, listed=listed)
+        if least_changed(self.payload, now.payload) > most or self.result is None:
+            return None
+        delta = None if now.result is None else compared(self.result, now.result, most, listed=listed)
         return None if delta is None else ChangeBytes(delta.changed, to_bytes(delta))
 
 
