@@ -50,7 +50,7 @@ class EachChange:
             whole = folded(before, delta_bytes.from_bytes(payload))
             assert message.rows == len(whole)
             # The whole against the whole says the same, in the same bytes.
-            compared = delta_of(before, whole)
+            compared = delta_of(before, whole, listed=message.listed)
             assert delta_bytes.to_bytes(compared) == payload
             assert self.asked[key] == (len(whole), compared.changed)
             payload = whole.to_bytes()
