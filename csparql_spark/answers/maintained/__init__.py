@@ -8,7 +8,7 @@
 - `distinct_rows`   DISTINCT
 - `groups`       GROUP BY
 - `group_values`   what an expression says in each group
-- `group_sums`   and its sums
+- `group_sums`, `group_extremes`   its sums, and its least and greatest values
 - `two_sides`    joins, OPTIONAL, MINUS, EXISTS
 - `join_side`    and the rows of each of their sides
 - `comparison`   an operator whose whole is compared with its last whole

@@ -1,8 +1,9 @@
 """Group sums: the sums of what an expression says in each group, which values come to and are taken back from.
 
-    sums = GroupSums(grouping)
-    sums.add(groups, ids, signs)            # values come (1) and go (-1)
-    known, terms = sums.results("avg", groups)      # of which of these groups they know it, and what it is
+    sums = GroupSums(most)
+    sums.add(groups, values, signs)                 # `PlainValues` come (1) and go (-1)
+    known, terms = sums.results("avg", groups, kinds.of(groups))    # of which of these groups they know it, and what it
+                                                    # is; `kinds` counts the values of each group by their kind
 
 They are exact, so the order in which values come and go leaves no trace. They know nothing of groups in which there is
 another number than a plain one (see `plain_numbers`), of those in which there are doubles as well as others, and of
@@ -10,6 +11,8 @@ those without a value: these have to be looked at.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,16 +23,27 @@ from csparql_spark.kernel.group import DoubleSums, IntegerSums
 KINDS = 4
 
 
-class GroupSums:
-    def __init__(self, grouping: Grouping, most: int) -> None:
-        self._grouping = grouping
-        self._counts = np.zeros((0, KINDS), dtype=np.int64)  # by group and kind
-        self._whole, self._millionths = IntegerSums(0, most), IntegerSums(0, most)
-        self._doubles = DoubleSums(0, most)
+class PlainValues(NamedTuple):
+    """Values by their kind and number; OTHER also those that a double does not tell to the last digit."""
+
+    kinds: np.ndarray
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, grouping: Grouping, ids: np.ndarray) -> PlainValues:
+        kinds, numbers = grouping.plain(ids)
+        return cls(np.where((kinds == DECIMAL) & (np.abs(numbers) >= EXACT), OTHER, kinds), numbers)
+
+
+class GroupKinds:
+    """How many values of each kind a group has."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros((0, KINDS), dtype=np.int64)
 
     @property
     def nbytes(self) -> int:
-        return self._counts.nbytes + self._whole.nbytes + self._millionths.nbytes + self._doubles.nbytes
+        return self._counts.nbytes
 
     def reserve(self, size: int) -> None:
         """Have room for so many groups."""
@@ -38,10 +52,34 @@ class GroupSums:
             more[: len(self._counts)] = self._counts
             self._counts = more
 
-    def add(self, groups: np.ndarray, ids: np.ndarray, signs: np.ndarray) -> None:
-        kinds, numbers = self._grouping.plain(ids)
-        kinds = np.where((kinds == DECIMAL) & (np.abs(numbers) >= EXACT), OTHER, kinds)  # it is not known to the last
+    def add(self, groups: np.ndarray, kinds: np.ndarray, signs: np.ndarray) -> None:
         np.add.at(self._counts, (groups, kinds), signs)
+
+    def of(self, groups: np.ndarray) -> np.ndarray:
+        return self._counts[groups]
+
+    def alike(self, groups: np.ndarray) -> np.ndarray:
+        """Which groups have values, and plain ones only that can be compared: doubles, or no doubles."""
+        counts = self._counts[groups]
+        total, doubles = counts.sum(axis=1), counts[:, DOUBLE]
+        return (counts[:, OTHER] == 0) & (total > 0) & ((doubles == 0) | (doubles == total))
+
+    def keep(self, groups: np.ndarray) -> None:
+        """The only groups that there are; the first of them is 0 from now on, …"""
+        self._counts = self._counts[groups]
+
+
+class GroupSums:
+    def __init__(self, most: int) -> None:
+        self._whole, self._millionths = IntegerSums(0, most), IntegerSums(0, most)
+        self._doubles = DoubleSums(0, most)
+
+    @property
+    def nbytes(self) -> int:
+        return self._whole.nbytes + self._millionths.nbytes + self._doubles.nbytes
+
+    def add(self, groups: np.ndarray, plain: PlainValues, signs: np.ndarray) -> None:
+        kinds, numbers = plain
         for kind in (INTEGER, DECIMAL, DOUBLE):
             rows = kinds == kind
             if not rows.any():
@@ -54,8 +92,7 @@ class GroupSums:
             else:
                 self._millionths.add(mine, np.rint(values * 10**PLACES).astype(np.int64), often)
 
-    def results(self, function: str, groups: np.ndarray) -> tuple[np.ndarray, TermColumn]:
-        counts = self._counts[groups]
+    def results(self, function: str, groups: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, TermColumn]:
         total = counts.sum(axis=1)
         doubles = (counts[:, DOUBLE] == total) & (total > 0)
         exact = (counts[:, DOUBLE] == 0) & (counts[:, OTHER] == 0) & (total > 0)
@@ -81,7 +118,6 @@ class GroupSums:
 
     def keep(self, groups: np.ndarray) -> None:
         """The only groups that there are; the first of them is 0 from now on, …"""
-        self._counts = self._counts[groups]
         self._whole = self._whole.kept(groups[groups < len(self._whole)])
         self._millionths = self._millionths.kept(groups[groups < len(self._millionths)])
         self._doubles = self._doubles.kept(groups[groups < len(self._doubles)])
