@@ -87,7 +87,8 @@ class KnownWhole:
 
         if self.payload == now.payload and self.result is not None:
             return ChangeBytes(0, unchanged(self.result, listed=listed))
-        if least_changed(self.payload, now.payload) > most or self.result is None:
+        # Equal answers have equal bytes: in these something has changed.
+        if not most or least_changed(self.payload, now.payload) > most or self.result is None:
             return None
         delta = None if now.result is None else compared(self.result, now.result, most, listed=listed)
         return None if delta is None else ChangeBytes(delta.changed, to_bytes(delta))
