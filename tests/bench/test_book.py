@@ -229,7 +229,7 @@ def test_the_other_tables() -> None:
         in (text["closure"])
     )
     assert (
-        "| closure 10,000, 0.1% | 1.22 | 1.2 | duckdb: 10.5 | 8.78 × | — | — | 2 × | met | "
+        "| closure 10,000, 0.1% | 1.22 | 1.2 | — | duckdb: 10.5 | 8.78 × | — | — | 2 × | met | "
         "`python -m bench.peers closure --cell 10000-0.1%` |"
     ) in text["ahead"]
     assert "Not in the table: db-ivm: it has no operator for recursion." in text["peers"]
