@@ -25,7 +25,9 @@ from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
 from csparql_spark.store import AnswerStore, StoredAnswer
 from csparql_spark.store.answer_batch import AnswerBatch
 
-SLICE_SECONDS = 0.02  # answers wait for others so long: a transaction has its price
+# Answers wait for others so long: a transaction has its price. The first of a group are told soon; where they are many,
+# each waits for all before it anyway.
+SLICE_SECONDS, LONGEST_SLICE_SECONDS = 0.02, 0.08
 
 
 class AnswerWriter:
@@ -56,7 +58,7 @@ class AnswerWriter:
     def _through(self, messages: Iterable[Message]) -> Iterator[QueryFailure]:
         store = _answers(self._data)
         self._process = os.getpid()
-        self._waiting, begun = store.batch(), 0.0
+        self._waiting, begun, slice_ = store.batch(), 0.0, SLICE_SECONDS
         for message in messages:
             if not isinstance(message, InstantAnswer):
                 self._write(store, [message])
@@ -66,8 +68,9 @@ class AnswerWriter:
             if not self._waiting:
                 begun = now
             self._waiting.add(_stored(message))
-            if now - begun >= SLICE_SECONDS:
+            if now - begun >= slice_:
                 self._write(store)
+                slice_ = min(2 * slice_, LONGEST_SLICE_SECONDS)
         if self._waiting:
             self._write(store)
 

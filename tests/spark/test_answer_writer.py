@@ -93,22 +93,22 @@ def test_of_nothing_nothing_is_written(store: Opened, writer: AnswerWriter, monk
 
 def test_they_are_told_while_the_group_is_at_work(store: Opened, writer: AnswerWriter, clock: Clock) -> None:
     """
-    ms         0    5    19   21          30   51            60
-    made       q1   q2   q3   q4          q5   q6            (all)
-    told                      q1 to q4         q5, q6
+    ms         0    5    19   21          30   51   71           80   150  161           170
+    made       q1   q2   q3   q4          q5   q6   q7           q8   q9   q10           (all)
+    told                      q1 to q4              q5 to q7               q8 to q10
     """
     seen = []
 
     def group() -> Iterator[Message]:
-        for query, ms in enumerate((0, 5, 19, 21, 30, 51, 60), 1):
+        for query, ms in enumerate((0, 5, 19, 21, 30, 51, 71, 80, 150, 161, 170), 1):
             clock.now = 100 + ms / 1000
             seen.append(len(stored(store)))
-            if query < 7:
+            if query < 11:
                 yield answer(query, 1000)
 
     store.answers.wait(0)
     assert list(writer.through(group())) == []
-    assert seen == [0, 0, 0, 0, 4, 4, 6]
+    assert seen == [0, 0, 0, 0, 4, 4, 4, 7, 7, 7, 10]
     assert store.answers.wait(0)
 
 
