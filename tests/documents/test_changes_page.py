@@ -146,9 +146,8 @@ class TestProgram:
             lost = data.draw(st.sets(st.integers(0, len(sent) - 1), max_size=2))
             gone = data.draw(st.sets(st.sampled_from(sorted(house.said)), max_size=1))
             events = [event for number, event in enumerate(sent) if number not in lost]
-            seen = run(
-                events, {f"{URL}?from={at}&to={at}": [whole(house, at)] for at in house.said.keys() - gone - {3000}}
-            )
+            kept = house.said.keys() - gone - {3000}
+            seen = run(events, {f"{URL}?version={house.rows}&from={at}&to={at}": [whole(house, at)] for at in kept})
         finally:
             house.close()
         held, due = None, []
@@ -179,6 +178,19 @@ class TestProgram:
             (1000, [("a", 5000)]),
             (2000, [("b", 5000)]),
         ]
+
+    def test_of_a_query_that_is_replaced_it_shows_the_newest_version(self, tmp_path: Path) -> None:
+        """Also where it has not heard the first whole of that one."""
+        house = Teller(tmp_path / "data", select(False))
+        for name in "abc":
+            house.say([(name, 5000)], listed=False)
+        frame, *changes = sent_by(house)
+        house.close()
+        later = [(kind, json.dumps({**json.loads(text), "version": 99})) for kind, text in (frame, *changes)]
+        whole = [json.loads(later[0][1])]
+        for first, kept in ((later[0], {}), (later[1], {f"{URL}?version=99&from=1000&to=1000": whole})):
+            seen = run([frame, first, changes[0], changes[1], later[-1]], kept)
+            assert [one["at"] for one in seen] == [1000, json.loads(first[1])["at"], *([3000] if kept else [])]
 
     def test_it_ends_with_the_query(self) -> None:
         assert run([("end", '{"query":"rows"}')], {}) == ["closed"]

@@ -6,20 +6,30 @@ The laws draw replacements, too, in whichever group the next version is.
 
 from __future__ import annotations
 
+import dataclasses
 from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from csparql_spark.asking.replay import answer_log
 from csparql_spark.engine.background_wait import BackgroundWait
 from csparql_spark.engine.group import Group
 from csparql_spark.engine.group_state import restore
 from csparql_spark.engine.messages import QueryFailure
+from csparql_spark.log import Draft, Entry
+from csparql_spark.log.contents import draft_of, registered
 from csparql_spark.schedule.routing import REPLACED, Router, wake
 from tests.engine.asked import Asked
-from tests.engine.logs import by_hand
-from tests.engine.running import DictState, Worker, in_one_go, routed
+from tests.engine.logs import by_hand, entries, law, logs
+from tests.engine.naive import Logged
+from tests.engine.running import DictState, Worker, in_one_go, routed, said
 from tests.engine.test_closings import Drawn, any_background
 from tests.engine.test_pausing import asked, chunk, pause, resume, told
+from tests.examples import examples
+from tests.log.both import InMemory, InSqlite
+from tests.store.opened import Hands
 
 FIRST = 4  # the place of the first entry that is written by hand
 
@@ -136,6 +146,54 @@ def test_replacing_two_thousand_times_leaves_one() -> None:
     group = restore("g", state)
     assert len(group.members) == 1 and len([key for key in state.values if key.kind.name == "REGISTRATION"]) == 1
     assert max(sizes[2:]) < 3 * min(sizes[2:])
+
+
+@given(logs, st.data())
+@law(max_examples=examples(25))
+def test_whichever_log_it_is_in_a_history_says_the_same(
+    tmp_path_factory: pytest.TempPathFactory, log: list[Logged], data: st.DataObject
+) -> None:
+    """In memory and in SQLite, opened again on the way; each version names the one that it replaces, as it does there."""
+    written, held, answered = with_versions(entries(log)), [], []
+    cut = data.draw(st.integers(0, len(written)), label="opened again after")
+    for kind in (InMemory, InSqlite):
+        hands = Hands(0)
+        opened = kind(tmp_path_factory.mktemp("log"), hands)
+        try:
+            for place, entry in enumerate(written):
+                if place == cut:
+                    opened.reopen()
+                if entry.kind != "tick":
+                    hands.forward(max(0, entry.at - hands.wall))
+                opened.writer.append(draft(entry))
+            held.append(list(opened.reader.read(0, opened.reader.tail())))
+            answered.append(list(answer_log(opened.reader)))
+        finally:
+            opened.close()
+    assert held[0] == held[1] and answered[0] == answered[1]
+    assert said(answered[0]) == said([one for saying in in_one_go(held[0]).values() for one in saying])
+
+
+def with_versions(log: list[Entry]) -> list[Entry]:
+    """The same, where registrations say what they replace."""
+    live: dict[str | None, tuple[int, int]] = {}
+    made = []
+    for entry in log:
+        if entry.kind == "unregister":
+            live.pop(entry.subject, None)
+        if entry.kind == "register":
+            before, origin = live.get(entry.subject, (None, None))
+            content = dataclasses.replace(registered(entry.payload or b""), replaces=before, origin=origin)
+            entry = dataclasses.replace(entry, payload=draft_of(content, entry.subject).payload)
+            live[entry.subject] = entry.seq, origin or entry.seq
+        made.append(entry)
+    return made
+
+
+def draft(entry: Entry) -> Draft:
+    return Draft(
+        entry.kind, entry.subject, entry.payload, entry.rows, entry.first, entry.last, entry.unstamped, entry.at
+    )
 
 
 def test_who_is_deleted_while_versions_wait_takes_them_along() -> None:

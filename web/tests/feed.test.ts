@@ -131,6 +131,12 @@ test("what is held is of one version, whatever the one before still says", async
   await settled();
   holds(feedStore(name).value.held, before);
   assert.deepEqual(feedStore(name).value.held.steps.map(({ at }) => at), [2]);
+  tell("gap", 9, { after: 0, next: 1, reason: "restored" }); // and now it is what it was before that
+  tell("keyframe", 7, after.keyframe(1));
+  await settled();
+  assert.equal(feedStore(name).value.version, 7);
+  assert.deepEqual(feedStore(name).value.held.steps.map(({ at }) => at), [1]);
+  holds(feedStore(name).value.held, after);
   assert.equal(server.waiting.length, 0);
   leave();
 });

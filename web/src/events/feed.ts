@@ -52,6 +52,8 @@ interface Kept {
   queue: (() => void)[] | null;
   /** The instant that was asked for last, since it was missing. */
   sought: number | undefined;
+  /** A copy of the database was put back: the version that there is may be an earlier one. */
+  restored: boolean;
 }
 
 const feeds = new Map<string, Kept>();
@@ -64,7 +66,7 @@ function feedOf(name: string): Kept {
   let kept = feeds.get(name);
   if (!kept) {
     const next: Feed = { name, version: undefined, held: EMPTY, marks: [], paused: false, failure: null, ended: null, waiting: null };
-    kept = { store: new Store(next), next, timer: 0, users: 0, cut: false, queue: null, sought: undefined };
+    kept = { store: new Store(next), next, timer: 0, users: 0, cut: false, queue: null, sought: undefined, restored: false };
     feeds.set(name, kept);
   }
   return kept;
@@ -94,7 +96,8 @@ function hold(kept: Kept, held: Held): void {
 function isOf(kept: Kept, version: number | undefined): boolean {
   const known = kept.next.version;
   if (version === undefined || version === known) return true;
-  if (known !== undefined && version < known) return false;
+  if (known !== undefined && version < known && !kept.restored) return false;
+  kept.restored = false;
   if (known !== undefined) {
     kept.sought = undefined;
     kept.cut = false;
@@ -143,6 +146,7 @@ function gap(kept: Kept, after: number, next: number, reason = ""): void {
   const kind = reason === "restored" || reason === "damaged" ? reason : SKIPPED.includes(reason) ? "skipped" : "lost";
   const { held, marks } = kept.next;
   kept.cut = false; // something is missing, and it is told what
+  kept.restored ||= kind === "restored";
   change(kept, { marks: [...marks, { kind, after, next } as const].slice(-20), held: kind === "restored" ? undoneTo(held, after) : lost(held) });
 }
 
