@@ -203,6 +203,10 @@ class Incremental:
         names = [f"?{name}" for name in plan.variables]
         return RowChanges(found.come.project(names), found.gone.project(names))
 
+    def forget_changes(self) -> None:
+        """Nobody asks what has changed any more: what is held for that goes, until somebody does."""
+        self._maintained.restart()
+
     @property
     def length(self) -> int:
         """How many rows there were when `changed` was asked last."""

@@ -32,7 +32,7 @@ from csparql_spark.answers.tables import Table
 from csparql_spark.kernel.limits import TooMuchAtOnce
 
 SHARE = 4  # the part of what a query may have that is held for its changes, at most
-FEW = 2_048  # matches of which the whole is compared: operators would take longer
+FEW = 1_024  # matches of which the whole is compared: operators would take longer
 KEYED = 4  # times as many, where operators look for rows by keys
 MOST = 2  # a part of the matches that changes, of which the whole is compared; where rows are looked for, a tenth
 MOST_KEYED = 10
