@@ -77,6 +77,10 @@ PARTS: dict[str, Part] = {
         "incremental", 40, lambda m: m.compared("single"), 3, lambda m: m.compared("single", (1_000,))
     ),
     "changes": Part("changing", 45, lambda m: m.measure(), 3, lambda m: m.measure((1_000,))),
+    "keyframes-100-10": Part("keyframes", 8, lambda m: m.measure(100, 10)),
+    "keyframes-1000-1": Part("keyframes", 40, lambda m: m.measure(1000, 1)),
+    "keyframes-1000-10": Part("keyframes", 40, lambda m: m.measure(1000, 10)),
+    "keyframes-1000-50": Part("keyframes", 40, lambda m: m.measure(1000, 50)),
     "lateness": Part("lateness", 150, lambda m: m.measure()),
     "named-windows": Part("named", 35, lambda m: m.measure()),
     "slides": Part("slides", 240, lambda m: m.measure()),
