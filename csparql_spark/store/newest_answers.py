@@ -123,7 +123,7 @@ class NewestAnswers:
         return None if found is None else KnownWhole(instant, found.payload)
 
     def is_registered(self, query: int) -> bool:
-        row = self._database.connection.execute("SELECT 1 FROM queries WHERE id = ?", (query,)).fetchone()
+        row = self._database.connection.execute("SELECT 1 FROM versions WHERE id = ?", (query,)).fetchone()
         return row is not None
 
     def is_current(self, connection: sqlite3.Connection, queries: Collection[int]) -> bool:
