@@ -20,7 +20,7 @@ from csparql_spark.engine.group_state import restore
 from csparql_spark.engine.messages import QueryFailure
 from csparql_spark.log import Draft, Entry
 from csparql_spark.log.contents import draft_of, registered
-from csparql_spark.schedule.routing import REPLACED, Router, wake
+from csparql_spark.schedule.routing import DAMAGED, REPLACED, UNREADABLE, Router, wake
 from tests.engine.asked import Asked
 from tests.engine.logs import by_hand, entries, law, logs
 from tests.engine.naive import Logged
@@ -134,6 +134,20 @@ def test_a_version_in_another_group_ends_where_it_is() -> None:
     assert in_one_go(log) == {a: [], e: []}
     # In its own group it ends with the registration itself.
     assert [row.kind for row in routed(by_hand(register(0, asked()), register(0, asked(step=500))))] == ["register"] * 2
+
+
+def test_a_registration_that_is_damaged_ends_the_version_before_all_the_same() -> None:
+    log = by_hand(register(0, asked()), register(0, asked()), chunk(500, "a"), tick(3000))
+    log[4] = dataclasses.replace(log[4], payload=None, damage="the entry 5 is damaged")
+    rows = routed(log)
+    a = rows[0].group
+    assert [(row.group, row.seq, row.kind) for row in rows] == [
+        (a, 4, "register"),
+        (a, 5, REPLACED),
+        (UNREADABLE, 5, DAMAGED),
+    ]
+    told = in_one_go(log)
+    assert told[a] == [] and [(type(one), one.query) for one in told[UNREADABLE]] == [(QueryFailure, 5)]
 
 
 def test_replacing_two_thousand_times_leaves_one() -> None:

@@ -48,3 +48,19 @@ def test_registrations_say_how_the_log_says_that_they_fail(store: Pushed, reader
         (None, None, {"instant": 3000, "reason": "too much", "answered": None}),
         (None, None, None),
     ]
+
+
+def test_each_version_fails_as_the_log_says_of_it(store: Pushed, reader: LogReader) -> None:
+    """Also where that of an earlier one was written last, since it was noticed late."""
+    store.stream("urn:a")
+    made = [store.query("q") for _ in range(3)]  # each in the place of the one before
+    for query in (made[2], made[0]):
+        store.append("fail", "q", payload=draft_of(QueryFailed(query, 3000, f"that of {query}"), "q").payload)
+    rows = [row for batch in reader.read(Span(0, made[-1])) for row in batch.to_pylist()]
+    said = {row["seq"]: json.loads(row["payload"]) for row in rows if row["kind"] == "register"}
+    assert [said[query].get("failure", {}).get("reason") for query in made] == [
+        f"that of {made[0]}",
+        None,
+        f"that of {made[2]}",
+    ]
+    assert [said[query].get("ends") for query in made] == [None, *made[:2]]
