@@ -145,4 +145,5 @@ class Told(Ours):
         query, rows = self._queries[number], list(self._rows[number].elements())
         columns = np.array(rows, dtype=np.int64).reshape(len(rows), len(query.plan.variables)).T.copy()
         names = [f"?{name}" for name in query.plan.variables]
-        return query.answer_of(Table(dict(zip(names, columns, strict=True)), len(rows), None)).to_bytes()
+        (answer,) = query.answers_of(Table(dict(zip(names, columns, strict=True)), len(rows), None))
+        return answer.to_bytes()

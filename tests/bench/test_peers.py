@@ -82,11 +82,11 @@ def test_what_is_compared_is_a_bag_of_rows(tmp_path: Path) -> None:
 
 
 def test_children_are_run_side_by_side(tmp_path: Path) -> None:
-    names = [OURS, "csparql-spark, matches"]
+    names = [OURS, "csparql-spark, changes", "csparql-spark, matches"]
     turns = side_by_side(JOBS["self"](), names, Place(tmp_path), limit=100, times=2)
     assert len(turns) == 2 and all(list(reports) == names for reports in turns)
     reports = [report for turn in turns for report in turn.values()]
-    assert [report.reason for report in reports] == [None] * 4
+    assert [report.reason for report in reports] == [None] * 6
     assert all(report.seconds > 0 and report.rows > 0 for report in reports)
     assert len({tuple(report.told) for report in reports}) == 1
 
@@ -173,13 +173,17 @@ def test_the_best_of_the_others_is_told_beside_what_is_wanted() -> None:
     results = Results(line for turn in turns for line in lines(cell, turn, 10))
     rows = table.ahead(results).splitlines()
     assert (
-        "| closure 10,000, 0.1% | 2 ± 0% | 1 ± 0% | duckdb: 3 ± 33% | 3 × | pathway: 1.5 ± 0% | 1.5 × | 2 × | **not met** | "
-        "`python -m bench.peers closure --cell 10000-0.1%` |"
+        "| closure 10,000, 0.1% | 2 ± 0% | 1 ± 0% | — | duckdb: 3 ± 33% | 3 × | pathway: 1.5 ± 0% | 1.5 × | 2 × | "
+        "**not met** | `python -m bench.peers closure --cell 10000-0.1%` |"
     ) in rows
     command = "`python -m bench.peers closure --cell 10000-20%`"
-    assert f"| closure 10,000, 20% | — | — | — | — | — | — | 2 × | — | {command} |" in rows
+    assert f"| closure 10,000, 20% | — | — | — | — | — | — | — | 2 × | — | {command} |" in rows
     better = Results(lines(cell, {**turns[0], "pathway": Report("pathway", "0.33.0", 0.002)}, 10))
     assert table.ahead(better).count("| met |") == 1
+    # Who tells changes is compared with ours that tells them, where that was measured.
+    told = Report("csparql-spark, changes", "", 0.0005)
+    printed = table.ahead(Results(lines(cell, {**turns[0], told.peer: told}, 10)))
+    assert "| closure 10,000, 0.1% | 2 | 1 | 0.5 | duckdb: 3 | 3 × | pathway: 1.5 | 3 × | 2 × | met |" in printed
 
 
 def test_what_is_wanted_in_a_cell() -> None:
