@@ -434,7 +434,9 @@ class Settings:
     keep_log: int = setting(
         600_000, "How long entries are kept that the engine has read and no window reaches.", Length(0)
     )
-    keep_answers: int = setting(1000, "Instants kept of each query; up to 100 more where answers are put together of them.", Count(1))
+    keep_answers: int = setting(
+        1000, "Instants kept of each query; up to 100 more where answers are put together of them.", Count(1)
+    )
     forget_seconds: float = setting(30.0, "Between two rounds of forgetting.", Seconds(1))
     life_seconds: float = setting(
         30.0,

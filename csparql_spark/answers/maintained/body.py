@@ -33,9 +33,8 @@ from csparql_spark.kernel.limits import TooMuchAtOnce
 
 SHARE = 4  # the part of what a query may have that is held for its changes, at most
 FEW = 1_024  # matches of which the whole is compared: operators would take longer
-KEYED = 4  # times as many, where operators look for rows by keys
-MOST = 2  # a part of the matches that changes, of which the whole is compared; where rows are looked for, a tenth
-MOST_KEYED = 10
+KEYED = 4  # times as many where operators look for rows by keys
+MOST, MOST_KEYED = 2, 10  # where a half changes, or a tenth where they look for rows, the whole is compared, too
 LONGEST = 64  # instants at which the whole is compared before operators are tried again
 
 KEYED_OPERATORS = (algebra.Join, algebra.LeftJoin, algebra.Minus, algebra.Exists, algebra.GroupBy)
