@@ -53,6 +53,14 @@ class PreparedRow(NamedTuple):
     checksum: int
 
 
+class HandedChanges(NamedTuple):
+    """Changes that are not stored yet, and the whole that they are from: it is stored, if it is not known."""
+
+    since: int
+    whole: KnownWhole | None
+    changes: tuple[bytes, ...]
+
+
 class AnswerBatch:
     def __init__(self, newest: NewestAnswers) -> None:
         self._known = newest
@@ -64,7 +72,7 @@ class AnswerBatch:
         self._rows: list[PreparedRow] = []
         self._older: list[PreparedRow] = []  # that are in the store, or have been, most likely
         self._states: dict[PartKey, StoredState] = {}
-        self._wholes: dict[PartKey, KnownWhole | None] = {}
+        self._wholes: dict[PartKey, KnownWhole | HandedChanges] = {}  # the newest ones
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -100,7 +108,12 @@ class AnswerBatch:
 
     def written(self) -> None:
         """The transaction is over, and all is stored."""
-        self._known.note(self._head, self._states, self._wholes)
+        # Of what was handed over no whole is known, and one of few rows nobody will ask for.
+        wholes = {
+            key: whole if isinstance(whole, KnownWhole) and state.newest and state.newest.rows >= LEAST_ROWS else None
+            for (key, whole), state in zip(self._wholes.items(), map(self._states.__getitem__, self._wholes))
+        }
+        self._known.note(self._head, self._states, wholes)
 
     def _prepare_again(self) -> None:
         self._begin()
@@ -131,7 +144,7 @@ class AnswerBatch:
             if newest is None and not self._known.is_registered(answer.query):
                 return  # it was deleted, and all that it said
             after = self._changed(answer, newest)
-            self._wholes[key] = None
+            self._wholes[key] = self._handed(key, answer)
             self._rows.append(_row(answer, answer.payload, after, answer.since))
         else:
             payload, after = self._compared(key, answer, newest)
@@ -151,11 +164,7 @@ class AnswerBatch:
 
     def _compared(self, key: PartKey, answer: StoredAnswer, newest: Newest | None) -> tuple[bytes, Newest]:
         """What is stored of a whole answer."""
-        payload, whole = answer.payload, keyframes.after_whole(answer.instant, answer.rows)
-        if answer.rows < LEAST_ROWS:
-            self._wholes[key] = None
-            return payload, whole
-        now = KnownWhole(answer.instant, payload)
+        now = KnownWhole(answer.instant, answer.payload)
         if newest is not None and keyframes.may_change(newest, answer.rows):
             before = self._before(key, newest)
             most = keyframes.most_changed(newest, answer.rows)
@@ -164,12 +173,25 @@ class AnswerBatch:
                 self._wholes[key] = now if change.changed or before is None else before.again(answer.instant)
                 return change.payload, keyframes.after_change(newest, answer.instant, answer.rows, change.changed)
         self._wholes[key] = now
-        return payload, whole
+        return answer.payload, keyframes.after_whole(answer.instant, answer.rows)
+
+    def _handed(self, key: PartKey, answer: StoredAnswer) -> HandedChanges:
+        """The newest answer of a part after a change that was handed over."""
+        since = answer.since or 0
+        before = self._wholes.get(key) or self._known.whole(key, since)
+        if isinstance(before, HandedChanges):
+            return before._replace(changes=(*before.changes, answer.payload))
+        return HandedChanges(since, before, (answer.payload,))
 
     def _before(self, key: PartKey, newest: Newest) -> KnownWhole | None:
-        """The newest answer that is stored, or will be with these."""
-        before = self._wholes[key] if key in self._wholes else self._known.whole(key, newest.instant)
-        return self._known.read_whole(key, newest.instant) if before is None else before
+        """The newest answer that is stored, or will be with these; None if it cannot be read."""
+        before = self._wholes.get(key) or self._known.whole(key, newest.instant)
+        if before is None:
+            return self._known.read_whole(key, newest.instant)
+        if isinstance(before, KnownWhole):
+            return before
+        whole = before.whole or self._known.read_whole(key, before.since)
+        return None if whole is None else whole.after(before.changes, newest.instant)
 
 
 def _row(answer: StoredAnswer, payload: bytes, after: Newest, since: int | None = None) -> PreparedRow:

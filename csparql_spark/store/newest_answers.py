@@ -18,7 +18,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,6 +79,16 @@ class KnownWhole:
         same = KnownWhole(instant, self.payload)
         same.__dict__.update({name: value for name, value in self.__dict__.items() if name == "result"})
         return same
+
+    def after(self, changes: Sequence[bytes], instant: int) -> KnownWhole | None:
+        """What becomes of it at a later instant; None if that cannot be told."""
+        from csparql_spark.answers.bindings import CorruptAnswer
+        from csparql_spark.store.folding import folded_payloads
+
+        try:
+            return KnownWhole(instant, folded_payloads(self.payload, changes).to_bytes())
+        except CorruptAnswer:
+            return None
 
     def change_to(self, now: KnownWhole, most: int, *, listed: bool) -> ChangeBytes | None:
         """What has changed; None if that is more than so many rows, or cannot be told."""

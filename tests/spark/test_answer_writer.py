@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from unittest import mock
 
 import pandas
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, event, given
 from hypothesis import strategies as st
 
+from csparql_spark.engine import view_answer
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
+from csparql_spark.log import Entry
 from csparql_spark.schedule.routing import Row
 from csparql_spark.spark import answer_writer
 from csparql_spark.spark import processor as processors
 from csparql_spark.spark.answer_writer import AnswerWriter
 from csparql_spark.spark.processor import GroupProcessor
-from csparql_spark.store import AnswerStore, StoredAnswer
+from csparql_spark.store import AnswerStore, StoredAnswer, answer_batch, keyframes
 from tests.engine.logs import entries, law, logs
 from tests.engine.naive import Logged
 from tests.engine.running import in_one_go, routed_between
@@ -128,13 +135,58 @@ def test_a_batch_that_fails_and_is_run_again_tells_the_same(
     store: Opened, log: list[Logged], data: st.DataObject
 ) -> None:
     """Whatever has been told of it before it failed, and whoever runs it again."""
+    written = entries(log)
+    run_in_batches(store, written, data)
+    expected = {one[:5] for told in in_one_go(written).values() for one in told if isinstance(one, InstantAnswer)}
+    queries = store.database.connection.execute("SELECT DISTINCT query FROM answers").fetchall()
+    read = [one for (query,) in queries for one in store.answers.after(query, -1 << 62, 1 << 40)]
+    found = [(one.query, one.instant, one.part, one.rows, one.payload) for one in read]
+    assert len(found) == len(expected) and set(found) == expected
+
+
+@given(logs, st.data())
+@law(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_stored_hangs_neither_on_batches_nor_on_workers(
+    store: Opened, log: list[Logged], data: st.DataObject
+) -> None:
+    """Also where answers are handed over as changes, by whoever was there before; and by whoever was not, and whose
+    wholes are compared: the rows are those of wholes that come one by one."""
+    with ExitStack() as patches:
+        for module, name in itertools.product((keyframes, view_answer, answer_batch), ("LEAST_ROWS", "LEAST_COMPARED")):
+            if hasattr(module, name):
+                patches.enter_context(mock.patch.object(module, name, 1))
+        # Three changes and a keyframe, however small they are.
+        often = mock.patch.object(keyframes, "most_changed", lambda newest, rows: 99 if newest.changes < 3 else -1)
+        patches.enter_context(often)
+        written = entries(log)
+        run_in_batches(store, written, data)
+        told = [one for some in in_one_go(written).values() for one in some if isinstance(one, InstantAnswer)]
+        assert all(one.since is None for one in told)
+        with tempfile.TemporaryDirectory() as path:
+            other = Opened(Path(path))
+            for one in sorted(told, key=lambda one: one.instant):
+                other.answers.write([answer_writer._stored(one)])
+            assert stored_rows(store) == stored_rows(other)
+            event("some are changes" if any(row[5] for row in stored_rows(other)) else "all are whole")
+            other.close()
+
+
+def stored_rows(store: Opened) -> list[tuple]:
+    return store.database.connection.execute(
+        "SELECT query, instant, part, rows, payload, since, frame, weight, size, checksum FROM answers "
+        "ORDER BY query, instant, part"
+    ).fetchall()
+
+
+def run_in_batches(store: Opened, written: list[Entry], data: st.DataObject) -> None:
     with store.database.transaction() as connection:
         connection.execute("DELETE FROM answers")
     processors._remembered.clear()
-    written, writer = entries(log), AnswerWriter(str(store.directory.path))
+    answer_writer._answers.cache_clear()  # what it knew is not there any more
+    writer = AnswerWriter(str(store.directory.path))
     handles: dict[str, Handle] = {}
-    cuts = sorted(data.draw(st.lists(st.integers(1, len(log)), max_size=4), label="cuts"))
-    for start, end in zip([0, *cuts], [*cuts, len(log)]):
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(written)), max_size=4), label="cuts"))
+    for start, end in zip([0, *cuts], [*cuts, len(written)]):
         rows = routed_between(written, start, end)
         for key in dict.fromkeys(row.group for row in rows):
             batch = [row for row in rows if row.group == key]
@@ -145,12 +197,8 @@ def test_a_batch_that_fails_and_is_run_again_tells_the_same(
                     run(Failing(writer, most), handle, key, batch)
                 if data.draw(st.booleans(), label="in another worker"):
                     processors._remembered.clear()
+                    answer_writer._answers.cache_clear()
             run(writer, handle, key, batch)
-    expected = {one[:5] for told in in_one_go(written).values() for one in told if isinstance(one, InstantAnswer)}
-    queries = store.database.connection.execute("SELECT DISTINCT query FROM answers").fetchall()
-    read = [one for (query,) in queries for one in store.answers.after(query, -1 << 62, 1 << 40)]
-    found = [(one.query, one.instant, one.part, one.rows, one.payload) for one in read]
-    assert len(found) == len(expected) and set(found) == expected
 
 
 class Failing:
@@ -158,6 +206,7 @@ class Failing:
 
     def __init__(self, writer: AnswerWriter, most: int) -> None:
         self._answer_writer, self._most = writer, most
+        self.wants_change = writer.wants_change
 
     def through(self, told: Iterator[Message]) -> Iterator[Message]:
         count = 0
