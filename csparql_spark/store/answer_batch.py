@@ -108,12 +108,13 @@ class AnswerBatch:
 
     def written(self) -> None:
         """The transaction is over, and all is stored."""
-        # Of what was handed over no whole is known, and one of few rows nobody will ask for.
-        wholes = {
-            key: whole if isinstance(whole, KnownWhole) and state.newest and state.newest.rows >= LEAST_ROWS else None
-            for (key, whole), state in zip(self._wholes.items(), map(self._states.__getitem__, self._wholes))
-        }
+        wholes = {key: self._kept(key) for key in self._wholes}
         self._known.note(self._head, self._states, wholes)
+
+    def _kept(self, key: PartKey) -> KnownWhole | None:
+        """The whole that the next answer may be compared with: none of few rows, nor where a change was handed over."""
+        whole, newest = self._wholes[key], self._states[key].newest
+        return whole if isinstance(whole, KnownWhole) and newest and newest.rows >= LEAST_ROWS else None
 
     def _prepare_again(self) -> None:
         self._begin()

@@ -259,6 +259,22 @@ def test_a_change_that_is_handed_over_is_stored_as_it_is(store: Opened) -> None:
         assert rows(other) == rows(store) and found == rows(other)[:-1]
 
 
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_a_whole_behind_changes_that_were_handed_over_is_compared(store: Opened, first: int) -> None:
+    """Also in the batch that they are in, whether or not what they are from is known, or stored before."""
+    told = long(5)
+    store.answers.write(told[:first])
+    handed = [
+        StoredAnswer(1, one.instant, 0, one.rows, to_bytes(delta_of(before.result, one.result)), since=before.instant)
+        for before, one in pairwise(told)
+    ]
+    again = Opened(store.directory.path)  # which knows nothing
+    again.answers.write([*told[first:1], *handed[max(0, first - 1) : 3], told[4]])
+    assert [row.since for row in rows(store)] == [None, 1000, 2000, 3000, 4000]
+    assert [one.payload for one in store.answers.after(1, 0, 99)] == [one.payload for one in told]
+    again.close()
+
+
 def test_a_change_that_is_not_wanted_is_refused(store: Opened) -> None:
     told = long(3)
     store.answers.write(told[:1])
