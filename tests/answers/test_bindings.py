@@ -182,3 +182,17 @@ def test_rows_may_say_until_when_they_hold() -> None:
     for damaged in (holding.to_bytes()[:12], holding.to_bytes()[:20], answer.holding(np.array([1])).to_bytes()):
         with pytest.raises(CorruptAnswer):
             Result.from_bytes(damaged)
+
+
+def test_whether_an_answer_is_in_its_order() -> None:
+    def table(xs: list[str | None], until: list[int]) -> Result:
+        return Result.bindings(("x",), [xs]).holding(np.array(until, dtype=np.int64))
+
+    assert table([None, "<urn:a>", "<urn:a>", "<urn:b>"], [1, 9, 9, 5]).ordered
+    assert not table(["<urn:a>", "<urn:a>"], [5, 9]).ordered, "those that hold longest come first"
+    assert not table(["<urn:b>", "<urn:a>"], [9, 9]).ordered
+    assert not table(["<urn:a>", None], [9, 9]).ordered
+    assert Result.bindings((), [], 3).ordered and Result.boolean(True).ordered
+    line, other = "<urn:a> <urn:p> <urn:o> .\n", "<urn:b> <urn:p> <urn:o> .\n"
+    assert Result.graph(line + other).ordered and Result.graph("").ordered
+    assert not Result.graph(other + line).ordered and not Result.graph(line + line).ordered
