@@ -166,7 +166,7 @@ class Retention:
             "UNION SELECT query FROM forgotten"
         ).fetchall()
         live = {row[0] for row in connection.execute("SELECT id FROM versions")}
-        replaced = versions.instants(connection, keep)
+        replaced = versions.instants(connection, self._engine_place(), keep)
         origins = {query.origin for query in Registry(self._database).queries()}
         for (query,) in queries:
             with self._database.transaction(durable=False) as transaction:
@@ -183,11 +183,15 @@ class Retention:
     def _forget_versions(self) -> int:
         """Let go of versions that were replaced, and of which nothing is kept; how many entries went."""
         gone, connection = 0, self._database.connection
-        waiting = {query for group in WaitingGroups(self._database).groups().values() for query in group.queries}
-        for stale in versions.stale(connection, read=self.position(), waiting=waiting):
+        for stale in versions.stale(connection, self._engine_place()):
             with self._database.transaction(durable=False) as transaction:
                 gone += versions.forget(transaction, stale)
         return gone
+
+    def _engine_place(self) -> versions.EnginePlace:
+        read = self.position()  # first: that a group waits is noted before its batch has ended
+        groups = WaitingGroups(self._database).groups().values()
+        return versions.EnginePlace(read, {query for group in groups for query in group.queries})
 
 
 def _forget_old(connection: sqlite3.Connection, query: int, keep: int) -> int:

@@ -5,11 +5,13 @@ its predecessor's, and so on, for so many versions at most. A version that is ov
 failed) as long as something that it said is kept, and so do all that came after it: whoever reads the log from its
 beginning finds each to end where it ended.
 
-    instants(connection, keep=1000)             # {3: 0, 17: 800}: of versions that were replaced
-    forget(transaction, stale(connection, read=4711, waiting=()))
+    place = EnginePlace(read=4711, waiting=())
+    instants(connection, place, keep=1000)      # {3: 0, 17: 800}: of versions that were replaced
+    forget(transaction, stale(connection, place))
 
 Invariants: however often a query is replaced, no more of it is kept than of another one, but for `MOST` texts; of what
-is gone with a version it stays known up to where it is gone, under the query's first version (`origin`).
+is gone with a version it stays known up to where it is gone, under the query's first version (`origin`). Of a version
+that the engine may still be answering the newest instant stays, however many came after it.
 """
 
 from __future__ import annotations
@@ -31,6 +33,17 @@ class Version(NamedTuple):
     ended: int | None  # the place where the next one begins
 
 
+class EnginePlace(NamedTuple):
+    """How far the engine has come: up to where it has read, and which queries still hold entries back."""
+
+    read: int
+    waiting: Collection[int]
+
+    def is_behind(self, version: Version) -> bool:
+        """Whether it has said all of a version."""
+        return version.ended is not None and version.ended <= self.read and version.id not in self.waiting
+
+
 class Stale(NamedTuple):
     """The versions of a query that go: those before `first`, which is kept."""
 
@@ -40,29 +53,28 @@ class Stale(NamedTuple):
     gone: tuple[int, ...]
 
 
-def instants(connection: sqlite3.Connection, keep: int) -> dict[int, int]:
+def instants(connection: sqlite3.Connection, place: EnginePlace, keep: int) -> dict[int, int]:
     """Of how many instants answers are kept, of each version that was replaced."""
     kept: dict[int, int] = {}
     for versions in _replaced(connection).values():
         left = keep
         for age, version in enumerate(reversed(versions)):
             if version.ended is not None:
-                kept[version.id] = left if age <= MOST else 0
+                kept[version.id] = max(left if age <= MOST else 0, 0 if place.is_behind(version) else 1)
             if left:
                 left = max(0, left - _instants(connection, version.id))
     return kept
 
 
-def stale(connection: sqlite3.Connection, *, read: int, waiting: Collection[int]) -> list[Stale]:
-    """What may go: the versions of which nothing is kept, and which the engine has left behind. `read`: up to where it
-    has read; `waiting`: queries that still hold entries back."""
+def stale(connection: sqlite3.Connection, place: EnginePlace) -> list[Stale]:
+    """What may go: the versions of which nothing is kept, and which the engine has left behind."""
     found = []
     for name, versions in _replaced(connection).items():
         gone = []
-        for id, ended in versions:
-            if ended is None or ended > read or id in waiting or _instants(connection, id, most=1):
+        for version in versions:
+            if not place.is_behind(version) or _instants(connection, version.id, most=1):
                 break
-            gone.append(id)
+            gone.append(version.id)
         if gone:
             newest = versions[-1].id
             found.append(Stale(name, _origin(connection, newest), versions[len(gone)].id, tuple(gone)))

@@ -498,6 +498,21 @@ def test_a_version_that_may_still_say_something_stays(store: Opened, reason: str
     assert [version.id for version in store.registry.versions("q")] == [second]
 
 
+@pytest.mark.parametrize("later", [1, versions.MOST + 1])
+@pytest.mark.parametrize("reason", ["not read", "waiting"])
+def test_of_a_version_that_may_still_say_something_the_newest_stays(store: Opened, reason: str, later: int) -> None:
+    """However many came after it, and whatever these have said."""
+    first, *_, last = versions_of(store, 1 + later)
+    store.answers.write([StoredAnswer(query, at, 0, 0, b"") for query in (first, last) for at in (1000, 2000)])
+    if reason == "waiting":
+        WaitingGroups(store.database).note("g", queries=[first], triples=1, now=0)
+    settled(store, position=first if reason == "not read" else None, keep_answers=2)
+    assert answers_left(store) == {first: [(2000, 0)], last: [(1000, 0), (2000, 0)]}
+    WaitingGroups(store.database).forget("g")
+    settled(store, keep_answers=2)
+    assert answers_left(store) == {last: [(1000, 0), (2000, 0)]}
+
+
 def test_answers_that_are_not_relayed_yet_stay(store: Opened) -> None:
     """
     instants of a stream query      1000   2000   3000   4000   5000
