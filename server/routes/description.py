@@ -103,6 +103,7 @@ def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) ->
     url = stores.names.query_url(query.name)
     asked = asked_of(query)
     failure = stores.answers.failure(query.id)
+    live = query if query.ended is None else stores.registry.query(query.name) or query
     bounds = stores.answers.bounds(query.id)
     return {
         "name": query.name,
@@ -119,7 +120,7 @@ def described(stores: Stores, query: QueryRecord, streams: Mapping[str, str]) ->
         **reading(asked),
         "stream": streams.get(query.name),
         "status": status_of(stores, query),
-        "failure": None if failure is None else failure_body(failure, url, query),
+        "failure": None if failure is None else failure_body(failure, url, live),
         "waiting_for": waiting_for(stores, asked, streams),
         "oldest": bounds[0] if bounds else None,
         "latest": bounds[1] if bounds else None,
@@ -130,14 +131,15 @@ def version_of(id: int, at: int, bounds: tuple[int, int] | None) -> VersionBody:
     return {"version": id, "registered": at, "oldest": bounds and bounds[0], "latest": bounds and bounds[1]}
 
 
-def failure_body(failure: tuple[int, str], url: str, query: QueryRecord) -> FailureBody:
-    return {"at": failure[0], "reason": failure[1], "advice": advice(url, query)}
+def failure_body(failure: tuple[int, str], url: str, live: QueryRecord) -> FailureBody:
+    """`live`: the version that there is now, whichever has failed."""
+    return {"at": failure[0], "reason": failure[1], "advice": advice(url, live)}
 
 
-def advice(url: str, query: QueryRecord) -> str:
+def advice(url: str, live: QueryRecord) -> str:
     """How a query that has failed is changed: what has failed answers no more, whatever becomes of the cause."""
     return (
-        f"To change it, PUT the changed text to {url} with If-Match: {version_tag(query)} "
+        f"To change it, PUT the changed text to {url} with If-Match: {version_tag(live)} "
         "(or the same text, if the cause is gone)."
     )
 

@@ -149,6 +149,8 @@ def test_who_has_failed_runs_again_with_any_text(client, engine: Engine, backend
     assert replaced(client, WIDER, second) > second
     told = client.get(f"/queries/q?version={first}").json
     assert (told["status"], told["failure"]["reason"]) == ("failed", "too many rows")
+    live = client.get("/queries/q").json["version"]
+    assert f'If-Match: "{live}"' in told["failure"]["advice"]  # that of the failed one would be refused
 
 
 def test_answers_are_those_of_the_version_that_is_asked_for(client, engine: Engine) -> None:
