@@ -81,6 +81,10 @@ class BrokenChain(Exception):
     """An answer that cannot be put together; the text says why."""
 
 
+class Forgotten(Exception):
+    """An answer that has been forgotten in this moment."""
+
+
 class ChainReader:
     def __init__(self, rows: AnswerRows, query: int) -> None:
         self._rows, self._query = rows, query
@@ -128,7 +132,7 @@ class ChainReader:
                 content: bytes | Result = row.unpacked
             else:
                 frame, content = row.frame, self._folded(row)
-        except LookupError:
+        except Forgotten:
             return []
         except (BrokenChain, ValueError) as error:
             self._wholes.pop(row.part, None)
@@ -137,7 +141,7 @@ class ChainReader:
         return [StoredAnswer(row.query, row.instant, row.part, row.rows, content, row.position)]
 
     def _folded(self, row: AnswerRow) -> Result:
-        """Raises `BrokenChain` and `CorruptAnswer`; `LookupError` if the answer has been forgotten in this moment."""
+        """Raises `BrokenChain` and `CorruptAnswer`; `Forgotten` if that is what it is now."""
         from csparql_spark.store.folding import folded_payloads
 
         held = self._wholes.get(row.part)
@@ -178,7 +182,7 @@ class ChainReader:
 
     def _lost(self, row: AnswerRow, why: str) -> Exception:
         found = self._rows.select("WHERE position = ?", (row.position,))
-        return BrokenChain(why) if found else LookupError(row.instant)
+        return BrokenChain(why) if found else Forgotten()
 
     @staticmethod
     def _checked(row: AnswerRow, whole: Result) -> Result:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.delta import delta_of, folded
 from csparql_spark.answers.delta_bytes import to_bytes
-from csparql_spark.store import StoredAnswer, keyframes, newest_answers
+from csparql_spark.store import StoredAnswer, folding, keyframes, newest_answers
 from csparql_spark.store.inspection import inspect
 from csparql_spark.store.order import AnswerOrder
 from csparql_spark.store.retention import _forget_old
@@ -348,6 +348,13 @@ def test_what_is_forgotten_while_it_is_read_is_not_there(store: Opened) -> None:
 
     with mock.patch.object(reader._rows, "select", forgetful):
         assert reader.at(4000) == []
+
+
+@pytest.mark.parametrize("error", [IndexError, KeyError])
+def test_what_goes_wrong_in_folding_is_not_told_as_forgotten(store: Opened, error: type[Exception]) -> None:
+    store.answers.write(long(4))
+    with mock.patch.object(folding, "folded", side_effect=error), pytest.raises(error):
+        store.answers.at(1, 4000)
 
 
 def test_whoever_reads_one_after_the_other_reads_what_has_changed_only(store: Opened) -> None:
