@@ -14,7 +14,7 @@ from csparql_spark.answers import shared_templates
 from csparql_spark.answers.incremental import Incremental, TooManyRows, TooMuch
 from csparql_spark.answers.limits import Limits
 from csparql_spark.answers.maintained import body as body_module
-from csparql_spark.answers.maintained import distinct_rows, groups, join_side, keyed_bag
+from csparql_spark.answers.maintained import distinct_rows, groups, join_side, keyed_bag, row_calendar
 from csparql_spark.answers.tables import Table
 from csparql_spark.language.rules.rule import Atom, Rule
 from csparql_spark.rdf.chunk import Chunk
@@ -81,7 +81,7 @@ def selects(random: Random, count: int, writer: type[Writer] = Writer) -> list[s
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many rows that have gone are held, and of how many matches the whole is compared: of none, or of few."""
     spare, few = request.param
-    for module in (keyed_bag, distinct_rows, groups, join_side):
+    for module in (keyed_bag, distinct_rows, groups, join_side, row_calendar):
         monkeypatch.setattr(module, "SPARE", spare)
     monkeypatch.setattr(body_module, "FEW", few)
     monkeypatch.setattr(body_module, "LONGEST", 64 if few > 0 else 0)
@@ -261,6 +261,36 @@ def test_aggregates_of_all_kinds_of_numbers(head: str, tail: str, seed: int) -> 
         twin.query.move(after=now - 4)
         twin.check()
     assert twin.told == 7
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT ?a ?b { ?a <urn:p> ?b }",
+        "SELECT DISTINCT ?b { ?a <urn:p> ?b }",
+        "SELECT ?a ?c { ?a <urn:p> ?b OPTIONAL { ?b <urn:p> ?c } }",
+        "SELECT ?b (MAX(?a) AS ?m) { ?a <urn:p> ?b } GROUP BY ?b",
+    ],
+)
+def test_what_is_held_grows_with_the_rows_and_not_with_their_coming_again(
+    body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (keyed_bag, distinct_rows, groups, join_side, row_calendar):
+        monkeypatch.setattr(module, "SPARE", 64)
+    monkeypatch.setattr(body_module, "FEW", -1)
+    monkeypatch.setattr(body_module, "LONGEST", 0)
+    triples = [(f"<urn:{n}>", "<urn:p>", f"<urn:{n % 9}>") for n in range(120)]
+    stage = Stage([(body, 600)])
+    query = stage.queries[0][-1]
+    held = []
+    for now in range(1, 301):
+        stage.move(now, triples if now == 1 else [triples[(30 * now + n) % 120] for n in range(30)])
+        query.move(after=now - 600)
+        assert (query.changed() is None) == (now == 1)
+        held.append(query._maintained.nbytes)
+    query.forget_changes()
+    assert query.changed() is None
+    assert max(held) <= 4 * query._maintained.nbytes + 10_000  # as if it had begun here
 
 
 def test_the_way_is_chosen_by_what_there_is_and_what_changes(monkeypatch: pytest.MonkeyPatch) -> None:

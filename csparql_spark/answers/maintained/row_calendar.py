@@ -1,13 +1,15 @@
 """A row calendar: rows by the instant at which they cease, so that what ends is found without a look at what stays.
 
-    calendar = RowCalendar()
+    calendar = RowCalendar(2)
     calendar.add([a, b], tags)              # rows that have come
     calendar.add([a, b], tags, sign=-1)     # rows that have gone before their time
     calendar.take(12)                       # columns and tags of those that end until 12, and have not gone
 
 Invariants: what `take` has given is not given again; rows that never end are not written down. What has gone is written
-down beside what has come, and is found with it, since it has the same tag: so nothing is searched for. Taking costs
-what is taken, and a look at each of the blocks, of which each is less than half as large as the one before.
+down beside what has come, and is found with it, since it has the same tag: so nothing is searched for. Where more has
+gone than is there, the one is taken from the other: so it is never more than three times as large as the rows that are
+there (and `SPARE`), however often these come again with later tags. Taking costs what is taken, and a look at each of
+the blocks, of which each is less than half as large as the one before.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ import numpy as np
 from csparql_spark.answers.bag_difference import unshared
 from csparql_spark.kernel.sort import order_of
 from csparql_spark.relations.tags import ALWAYS
+
+SPARE = 1024  # rows that may have gone beside as many as there are
 
 EndingRows = tuple[list[np.ndarray], np.ndarray]  # columns of rows in the order of their tags, and these
 
@@ -46,9 +50,15 @@ class RowCalendar:
         blocks.append(_in_order((list(columns), tags)))
         while len(blocks) > 1 and len(blocks[-2][1]) <= 2 * len(blocks[-1][1]):
             blocks[-2:] = [_in_order(_together(blocks[-2:]))]
+        if sign < 0 and 2 * _length(self._went) > SPARE + _length(self._came):
+            left = self._left(self._came, self._went)
+            self._came, self._went = [_in_order(left)] if len(left[1]) else [], []
 
     def take(self, upto: int) -> EndingRows:
-        came, went = (_taken(blocks, upto) for blocks in (self._came, self._went))
+        return self._left(_taken(self._came, upto), _taken(self._went, upto))
+
+    def _left(self, came: list[EndingRows], went: list[EndingRows]) -> EndingRows:
+        """What has come and has not gone."""
         if not came:
             return self._none
         columns, tags = _together(came)
@@ -57,6 +67,10 @@ class RowCalendar:
         others, ends = _together(went)
         left, _ = unshared([*columns, tags], [*others, ends])
         return [column[left] for column in columns], tags[left]
+
+
+def _length(blocks: list[EndingRows]) -> int:
+    return sum(len(tags) for _, tags in blocks)
 
 
 def _taken(blocks: list[EndingRows], upto: int) -> list[EndingRows]:
