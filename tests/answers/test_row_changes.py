@@ -224,6 +224,19 @@ def test_members_of_one_family(seed: int) -> None:
                 stage.queries = [query for query in stage.queries if query[-1] is not gone]
 
 
+def test_a_distinct_row_that_comes_again_with_an_earlier_tag_holds_as_long_as_before() -> None:
+    body = "SELECT DISTINCT ?s { ?s <urn:p> ?o }"
+    stage = Stage([(body, 9)])
+    twin = Twin(stage.queries[0][-1], body)
+    for now, stamp, value in ((5, 5, "<urn:a>"), (6, 4, "<urn:b>"), (7, 3, "<urn:c>"), (13, 13, "<urn:a>")):
+        stage.move(now, [("<urn:s>", "<urn:p>", value)], stamp=stamp)
+        twin.query.move(after=now - 9)
+        twin.check()
+        ((_, until),) = twin.last or ()
+        assert until == (5 if now < 13 else 13)
+    assert twin.told == 3
+
+
 NUMBERS = (
     *(integer(text) for text in (0, 1, "01", -7, 10**15 - 1, 10**20)),
     *(
