@@ -81,7 +81,7 @@ class BrokenChain(Exception):
     """An answer that cannot be put together; the text says why."""
 
 
-class Forgotten(Exception):
+class ForgottenMeanwhile(Exception):
     """An answer that has been forgotten in this moment."""
 
 
@@ -132,7 +132,7 @@ class ChainReader:
                 content: bytes | Result = row.unpacked
             else:
                 frame, content = row.frame, self._folded(row)
-        except Forgotten:
+        except ForgottenMeanwhile:
             return []
         except (BrokenChain, ValueError) as error:
             self._wholes.pop(row.part, None)
@@ -141,7 +141,7 @@ class ChainReader:
         return [StoredAnswer(row.query, row.instant, row.part, row.rows, content, row.position)]
 
     def _folded(self, row: AnswerRow) -> Result:
-        """Raises `BrokenChain` and `CorruptAnswer`; `Forgotten` if that is what it is now."""
+        """Raises `BrokenChain` and `CorruptAnswer`; `ForgottenMeanwhile` if that is what it is now."""
         from csparql_spark.store.folding import folded_payloads
 
         held = self._wholes.get(row.part)
@@ -182,7 +182,7 @@ class ChainReader:
 
     def _lost(self, row: AnswerRow, why: str) -> Exception:
         found = self._rows.select("WHERE position = ?", (row.position,))
-        return BrokenChain(why) if found else Forgotten()
+        return BrokenChain(why) if found else ForgottenMeanwhile()
 
     @staticmethod
     def _checked(row: AnswerRow, whole: Result) -> Result:
