@@ -124,7 +124,8 @@ class GraphScan:
 
     @property
     def nbytes(self) -> int:
-        return 0 if self._kept is None else self._kept.nbytes(0)
+        """What is kept for those who listen; where nobody does any more it goes with the next move."""
+        return 0 if self._kept is None or not self._listening else self._kept.nbytes(0)
 
     @staticmethod
     def orders() -> list[list[int]]:

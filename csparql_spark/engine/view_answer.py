@@ -23,11 +23,11 @@ from csparql_spark.answers.arrears import Debt
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.deadline import Deadline
 from csparql_spark.answers.delta_bytes import unchanged
-from csparql_spark.answers.limits import Limits
+from csparql_spark.answers.limits import Limits, TooMuch
 from csparql_spark.engine.member import Member
 from csparql_spark.engine.r2s import compared, stepped
 from csparql_spark.engine.view_rows import RowStep, ViewRows
-from csparql_spark.store.keyframes import LEAST_COMPARED, LEAST_ROWS
+from csparql_spark.store.keyframes import is_compared, is_repeated
 
 
 class Versioned(Protocol):
@@ -66,19 +66,35 @@ class Asker:
     keyframes: Keyframes | None = None
 
 
+class SaidWhole(NamedTuple):
+    """A whole, within which limits it was made, and the change that says that nothing has changed since."""
+
+    reply: MemberReply
+    limits: Limits
+    unchanged: bytes
+
+
 class ViewAnswer:
     def __init__(self, evaluator: Versioned, whole: Callable[[], Result], rows: ViewRows | None = None) -> None:
         """`rows`, where what has changed in them can be told."""
         self._evaluator, self._whole, self._rows = evaluator, whole, rows
-        self._last: MemberReply | None = None  # the last whole
-        self._within: Limits | None = None  # of who was told it
+        self._last: SaidWhole | None = None  # unless a change was said last
         self._length = 0  # rows of what was said last
-        self._unchanged = b""  # a change of the last whole, in which there is none
         self._version = self._first = -1  # what was seen last, and from which instant on
 
     @property
     def nbytes(self) -> int:
-        return 0 if self._last is None else len(self._last.payload)
+        whole = 0 if self._last is None else len(self._last.reply.payload)
+        return whole + (0 if self._rows is None else self._rows.nbytes)
+
+    def forget_changes(self) -> bool:
+        """There is no room for knowing what has changed: from now on wholes are compared. Whether that gives back
+        anything."""
+        if self._rows is None:
+            return False
+        self._rows.forget()
+        self._rows = None
+        return True
 
     def reply(self, asker: Asker) -> MemberReply:
         """What a member says; its evaluator sees what there is at the instant."""
@@ -87,7 +103,21 @@ class ViewAnswer:
         deadline.check()  # whatever it was that took so long: the others wait for it
         if asker.debt is not None:
             asker.debt.note(asker.instant, 0.0 if deadline.soon else deadline.took, asker.limits)
+        if asker.keyframes is not None and asker.member.query.output == "RSTREAM":
+            self._follow(asker.instant)
         return reply
+
+    def _follow(self, instant: int) -> None:
+        """Know what changes from here on, where that may be told; the answer is there, and fails of nothing here."""
+        if self._rows is None:
+            return
+        try:
+            if is_compared(self._length):
+                self._rows.step(instant)
+            elif not is_compared(2 * self._length):  # not to and fro
+                self._rows.forget()
+        except TooMuch:
+            self.forget_changes()
 
     def _all(self, asker: Asker) -> MemberReply:
         """All that there is."""
@@ -96,24 +126,20 @@ class ViewAnswer:
             self._version, self._first = version, asker.instant
         if asker.keyframes is None:
             return self._replied(asker)
-        if self._rows is None or self._length < LEAST_COMPARED:
-            reply = self._same(asker, asker.keyframes) or self._replied(asker)
-        else:
-            reply = self._stepped(asker, asker.keyframes) or self._replied(asker)
-        if self._rows is not None and self._length >= LEAST_COMPARED:
-            self._rows.step(asker.instant)  # what changes from here on will be known
-        return reply
+        known = self._stepped if self._rows is not None and is_compared(self._length) else self._same
+        return known(asker, asker.keyframes) or self._replied(asker)
 
     def _same(self, asker: Asker, keyframes: Keyframes) -> MemberReply | None:
         """That nothing has changed, if that is so, and kept."""
         last, told = self._last, asker.member.told
-        if last is None or last.version != self._version or self._within != asker.limits:
+        if last is None or last.reply.version != self._version or last.limits != asker.limits:
             return None
-        if told is None or told < self._first or last.rows < LEAST_ROWS:
+        rows = last.reply.rows
+        if told is None or told < self._first or not is_repeated(rows):
             return None
-        if not keyframes.wants_change(asker.member.id, asker.instant, told, last.rows, 0):
+        if not keyframes.wants_change(asker.member.id, asker.instant, told, rows, 0):
             return None
-        return MemberReply(last.version, last.rows, self._unchanged, told)
+        return MemberReply(self._version, rows, last.unchanged, told)
 
     def _stepped(self, asker: Asker, keyframes: Keyframes) -> MemberReply | None:
         """What has changed, if that is known, and kept."""
@@ -125,7 +151,7 @@ class ViewAnswer:
         if not keyframes.wants_change(*whose, step.least) or not keyframes.wants_change(*whose, step.delta.changed):
             return None
         self._last, self._length = None, step.rows
-        return MemberReply(self._evaluator.version, step.rows, step.change, step.since)
+        return MemberReply(self._version, step.rows, step.change, step.since)
 
     def _changed(self, asker: Asker) -> MemberReply:
         """What has come, or gone."""
@@ -144,9 +170,9 @@ class ViewAnswer:
     def _replied(self, asker: Asker) -> MemberReply:
         """The whole."""
         version = self._evaluator.version
-        if self._last is None or self._last.version != version or self._within != asker.limits:
+        if self._last is None or self._last.reply.version != version or self._last.limits != asker.limits:
             answer = self._whole()
-            self._last, self._within = MemberReply(version, len(answer), answer.to_bytes()), asker.limits
-            self._unchanged = unchanged(answer, listed=asker.member.query.listed)
-        self._length = self._last.rows
-        return self._last
+            reply = MemberReply(version, len(answer), answer.to_bytes())
+            self._last = SaidWhole(reply, asker.limits, unchanged(answer, listed=asker.member.query.listed))
+        self._length = self._last.reply.rows
+        return self._last.reply

@@ -88,6 +88,18 @@ class ViewRows:
         self._at: int | None = None  # the instant at which it was asked last
         self._step: RowStep | None = None  # to there
 
+    @property
+    def nbytes(self) -> int:
+        """What is held of the last step, besides what the evaluator holds."""
+        changes = None if self._step is None else self._step.changes
+        return 0 if changes is None else changes.come.nbytes + changes.gone.nbytes
+
+    def forget(self) -> None:
+        """Nobody asks what has changed any more: what is held for that goes, until somebody does."""
+        if self._at is not None:
+            self._at = self._step = None
+            self._evaluator.forget_changes()
+
     def step(self, instant: int) -> RowStep | None:
         """From the instant at which this was asked last; the evaluator has moved there. `TooManyRows`, `TooMuch` as for
         a whole."""

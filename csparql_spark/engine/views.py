@@ -180,9 +180,13 @@ class Views:
             # It needs more room than there is: the store looks no further than an answer may be large.
             state.overflown, state.maintained = True, None
             source, reply = self._matched_anew(member, state, sights, moment)
-        parts.append((view, source.evaluator.state_bytes + source.answer.nbytes))
         parts.append((member.id, 0 if member.before is None else member.before.nbytes))
         size = sum(nbytes for _, nbytes in parts)
+        held = source.evaluator.state_bytes + source.answer.nbytes
+        if size + held > limits.bytes and source.answer.forget_changes():  # nobody fails of what one can do without
+            held = source.evaluator.state_bytes + source.answer.nbytes
+        parts.append((view, held))
+        size += held
         self._members[member.id] = LastLook(view, elements, tuple(parts))
         limits.check_bytes(size, "the {:,} elements in its windows and what follows from them", elements)
         return reply

@@ -41,6 +41,16 @@ class Newest(NamedTuple):
     changes: int = 0
 
 
+def is_compared(rows: int) -> bool:
+    """Whether it may be stored what has changed in an answer of so many rows."""
+    return rows >= LEAST_COMPARED
+
+
+def is_repeated(rows: int) -> bool:
+    """Whether it may be stored that nothing has changed in one of so many rows."""
+    return rows >= LEAST_ROWS
+
+
 def weighs(changed: int) -> int:
     return changed + HEAD if changed else 1
 
@@ -48,9 +58,9 @@ def weighs(changed: int) -> int:
 def most_changed(newest: Newest, rows: int) -> int:
     """The rows of the largest change that is stored as one; negative if none is."""
     room = newest.frame_rows - newest.weight
-    if rows < LEAST_ROWS or newest.changes >= MOST_CHANGES or room < weighs(0):
+    if not is_repeated(rows) or newest.changes >= MOST_CHANGES or room < weighs(0):
         return -1
-    return 0 if rows < LEAST_COMPARED else max(0, min(rows // 2, room) - HEAD)
+    return 0 if not is_compared(rows) else max(0, min(rows // 2, room) - HEAD)
 
 
 def may_change(newest: Newest, rows: int) -> bool:

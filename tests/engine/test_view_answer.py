@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from unittest import mock
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,13 +14,14 @@ from csparql_spark.answers import delta_bytes
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.delta import delta_of, folded
 from csparql_spark.answers.limits import Limits
-from csparql_spark.engine import view_answer
 from csparql_spark.engine.group_state import StoredGroup, restore, save
 from csparql_spark.engine.messages import InstantAnswer, Message, QueryFailure
+from csparql_spark.engine.view_answer import ViewAnswer
 from csparql_spark.log import Entry
 from csparql_spark.rdf import dictionary
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule.routing import Row
+from csparql_spark.store import keyframes
 from tests.engine.logs import law
 from tests.engine.running import DictState
 from tests.engine.test_company import ASKED, fed, logs
@@ -82,8 +84,8 @@ def told_as_changes(
 def test_changes_folded_are_wholes(log: list[Entry], drawn: st.DataObject) -> None:
     wanted = {(one.query, one.instant): one.payload for one in fed(log) if isinstance(one, InstantAnswer)}
     with (
-        mock.patch.object(view_answer, "LEAST_ROWS", drawn.draw(st.sampled_from([0, 2]), label="least")),
-        mock.patch.object(view_answer, "LEAST_COMPARED", drawn.draw(st.sampled_from([0, 0, 2, 99]), label="compared")),
+        mock.patch.object(keyframes, "LEAST_ROWS", drawn.draw(st.sampled_from([0, 2]), label="least")),
+        mock.patch.object(keyframes, "LEAST_COMPARED", drawn.draw(st.sampled_from([0, 0, 2, 99]), label="compared")),
         mock.patch.object(dictionary, "SPARE", 2),  # ids change their meaning often
     ):
         keeper = told_as_changes(log, st.sampled_from([0, 0, 0, 1]), st.integers(0, 5), drawn)
@@ -153,3 +155,52 @@ def test_what_has_changed_may_not_make_an_answer_too_large() -> None:
     *_, before, failed = told
     assert isinstance(before, InstantAnswer) and (before.rows, before.since is not None) == (1800, True)
     assert isinstance(failed, QueryFailure) and failed.reason.startswith("the answer has more than 1,800 rows"), failed
+
+
+OPTIONAL = RSTREAM.replace("?s FROM", "?s ?x FROM").replace("}", "OPTIONAL { ?s <urn:q> ?x } }").replace("10s", "3s")
+
+
+@pytest.mark.parametrize("text", [RSTREAM, OPTIONAL])
+def test_nobody_fails_of_knowing_what_changes(text: str) -> None:
+    """There may be no more room than wholes need."""
+
+    def told(limits: Limits, keeper: EachChange | None) -> tuple[list[Message], int]:
+        group, most = group_of(text), 0
+        group.limit(limits)
+        if keeper is not None:
+            group.keep_by(keeper)
+        said: list[Message] = []
+        for number in range(5):
+            said.append(step(group, number, rows=3000))
+            most = max(most, group.state_bytes(2))
+            if keeper is not None:
+                keeper.take(said[-1])
+        return said, most
+
+    class Wholes(EachChange):
+        """Whoever wants wholes has them held beside what is known of changes."""
+
+        def wants_change(self, query: int, instant: int, since: int, rows: int, changed: int) -> bool:
+            return False
+
+    wholes, most = told(Limits(), None)
+    little, plenty = Wholes(), EachChange()
+    with mock.patch.object(
+        ViewAnswer, "forget_changes", autospec=True, side_effect=ViewAnswer.forget_changes
+    ) as let_go:
+        told(Limits(bytes=most + 1), little)
+    assert let_go.called
+    told(Limits(bytes=10 * most), plenty)
+    assert little.wholes == plenty.wholes == {(one.query, one.instant): one.payload for one in wholes}
+    assert plenty.changes >= 2
+
+
+def test_what_is_held_for_changes_goes_where_answers_become_few() -> None:
+    group, other = group_of(OPTIONAL), group_of(OPTIONAL)
+    group.keep_by(EachChange())
+    held = []
+    for number, rows in enumerate((3000, 3000, 10, 10, 10, 10)):
+        for one in (group, other):
+            step(one, number, rows)
+        held.append(group.state_bytes(2) - other.state_bytes(2))
+    assert held[1] > 100_000 > held[-1]

@@ -58,7 +58,7 @@ class MaintainedBody:
 
     def restart(self) -> None:
         """It is not known any more what was said."""
-        self._root = self._version = None
+        self._root = self._scans = self._version = None
 
     def changed(self, version: int, deadline: Deadline) -> RowChanges | None:
         """`version` grows when what is seen may be another thing than before."""
