@@ -41,7 +41,7 @@ from csparql_spark.rdf.stamps import parse_stamp
 from csparql_spark.server.http.holdings import Holding, Holdings
 from csparql_spark.server.http.negotiation import asked_type, spelled
 from csparql_spark.server.http.problems import Problem, sentence
-from csparql_spark.server.routes.description import status_of
+from csparql_spark.server.routes.description import MOST_SHOWN, status_of
 from csparql_spark.server.routes.events import EVENTS, asked_changes, last_event_id, subscribed
 from csparql_spark.server.routes.health import engine_now, starts
 from csparql_spark.server.routes.registration import found_version
@@ -190,7 +190,14 @@ def routes(settings: Settings, stores: Stores, threads: Threads, holdings: Holdi
         if not parts:
             bounds = stores.answers.bounds(query.id)
             gone = threads.fanout.order.gone(query.id)
-            if bounds is None or instant > bounds[1]:
+            elsewhere = [
+                version
+                for version, _ in stores.registry.registrations(query.name, MOST_SHOWN)
+                if version != query.id and stores.answers.size(version, instant)
+            ]
+            if elsewhere:
+                known = f"the version {elsewhere[0]} of the query has: ask with &version={elsewhere[0]}"
+            elif bounds is None or instant > bounds[1]:
                 known = to_come(query, instant, bounds)
             else:
                 known = f"answers are kept from {written(bounds[0])} to {written(bounds[1])}"

@@ -228,7 +228,7 @@ def found_version(stores: Stores, name: str) -> QueryRecord:
         kept = ", ".join(str(version) for version, _ in stores.registry.registrations(name, MOST_SHOWN))
         raise Problem(
             "unknown-version",
-            f"The query {name} has no version {given[:100]}, or none that is kept: there are {kept}.",
+            f"The query {name} has no version {given[:100]}, or none that is kept. Kept are: {kept}.",
             query=name,
             version=live.id,
         )

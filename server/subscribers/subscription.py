@@ -261,6 +261,7 @@ class Subscription:
             self._opening = False
             if self._names is not None:
                 yield from (ended(name) for name in sorted(self._names) if name not in news.roster.ids)
+            yield from self._replacements(news.roster) if self._returning else ()
             before, self._announced = Roster(), news.roster
             yield from (piece for id, piece in roster_changes(before, news.roster) if self._hears(id, news.roster))
         elif self._announced is not news.roster:
@@ -272,6 +273,17 @@ class Subscription:
             )
         if self._names is not None and not any(name in news.roster.ids for name in self._names):
             self.finished = True
+
+    def _replacements(self, roster: Roster) -> Iterator[bytes]:
+        """To one who comes back: of which queries another version is there that has not answered yet. Of one that has,
+        its answers say so."""
+        for id, standing in roster.standing.items():
+            before = sorted(version for version in roster.versions[standing.query.origin] if version < id)
+            if not before or not self._wants(standing.query.name):
+                continue
+            told = [version for version in (*before, id) if self._order.last_instant(version, self._cursor) is not None]
+            if told and told[-1] != id:
+                yield replaced(standing.query, told[-1])
 
     def _hears(self, id: int, roster: Roster) -> bool:
         return id in roster.standing and self._wants(roster.standing[id].query.name)

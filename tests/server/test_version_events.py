@@ -79,6 +79,28 @@ def test_who_comes_back_goes_on_in_the_next_version(client, port: int, engine: E
 
 
 @pytest.mark.parametrize("url", URLS)
+def test_who_comes_back_hears_of_a_version_that_has_not_answered_yet(
+    client, port: int, engine: Engine, url: str
+) -> None:
+    first = registered(client)
+    engine.count(first, 1000, 2000)
+    listener = Listener(port, url)
+    id = listener.next().id
+    listener.close()
+    second = replaced(client, WIDER)
+    listener = Listener(port, url, Last_Event_ID=id)
+    assert listener.next() == Event("replaced", {"query": "q", "id": first, "version": second, "replaces": first})
+    engine.count(second, 3000)
+    event = listener.next()
+    assert told(event) == ("answer", second, 3000)
+    listener.close()
+    listener = Listener(port, url, Last_Event_ID=event.id)
+    engine.count(second, 3000, 4000)
+    assert told(listener.next()) == ("answer", second, 4000)
+    listener.close()
+
+
+@pytest.mark.parametrize("url", URLS)
 def test_changes_begin_again_with_a_version(client, port: int, engine: Engine, url: str) -> None:
     first = registered(client)
     listener = Listener(port, f"{url}{'&' if '?' in url else '?'}changes")

@@ -262,3 +262,17 @@ def test_a_stream_that_nobody_fills_any_more_is_read_by_nobody(client, backend: 
     assert client.put("/queries/r", data=reader).status_code == 422
     replaced(client, WIDER)
     assert "q" not in streams(client)
+
+
+def test_an_instant_that_another_version_has_answered_says_so(client, engine: Engine) -> None:
+    first = registered(client)
+    engine.count(first, 1000, 2000)
+    second = replaced(client, WIDER)
+    engine.count(second, 3000)
+    problem = client.get("/queries/q/answers?at=2000")
+    assert problem.status_code == 404 and problem.json["detail"].endswith(
+        f": the version {first} of the query has: ask with &version={first}."
+    )
+    assert client.get(f"/queries/q/answers?at=2000&version={first}").status_code == 200
+    unknown = client.get("/queries/q/answers?version=99")
+    assert f"Kept are: {first}, {second}." in unknown.json["detail"]
