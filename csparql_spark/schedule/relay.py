@@ -40,13 +40,13 @@ from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.rdf.quads import split
 from csparql_spark.schedule.failures import Failures
 from csparql_spark.store import AnswerStore, Registry, StoredAnswer, StreamRecord
+from csparql_spark.store.chains import TooManyBytes
 from csparql_spark.worker_thread import Trouble, WorkerThread
 
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 0.05  # until it is asked again whether a version that is over has said all
 PAGE_INSTANTS = 16
 LARGEST = 64 << 20  # bytes of an answer: to make a chunk of it takes some times as much
-LARGEST_CHAIN = 2  # times as much is there of what it is put together of: a chain weighs no more than its keyframe
 BEGINNING, END = -(1 << 62), 1 << 62
 
 
@@ -151,17 +151,16 @@ class Relay:
 
     def _draft(self, query: int, stream: str, instant: int) -> Draft:
         """The entry that puts what is stored of an answer into a stream. Raises `ValueError` if it is no answer."""
-        size = self._answers.size(query, instant)  # of all that it is put together of
-        if size <= LARGEST_CHAIN * LARGEST:
-            parts = self._answers.at(query, instant)
-            size = sum(part.size for part in parts)
-            if size <= LARGEST:
-                return draft_of(query, stream, instant, parts)
-        return _lost(
-            f"an answer of {in_words(size)} is more than the {in_words(LARGEST)} that go into a stream at once",
-            stream,
-            instant,
-        )
+        try:
+            parts = self._answers.within(query, instant, LARGEST)
+        except TooManyBytes as large:
+            return _lost(
+                f"an answer of {in_words(large.size)} is more than the {in_words(LARGEST)} that go into a stream at "
+                "once",
+                stream,
+                instant,
+            )
+        return draft_of(query, stream, instant, parts)
 
 
 def draft_of(query: int, stream: str, instant: int, parts: Collection[StoredAnswer]) -> Draft:

@@ -117,6 +117,10 @@ class AnswerStore:
     def at(self, query: int, instant: int) -> list[StoredAnswer]:
         return self.reader(query).at(instant)
 
+    def within(self, query: int, instant: int, most: int) -> list[StoredAnswer]:
+        """The same of an answer of so many bytes at most. Raises `TooManyBytes`."""
+        return self.reader(query).within(instant, most)
+
     def each(self, query: int, instants: Iterable[int]) -> Iterator[list[StoredAnswer]]:
         """The parts of the answers of these instants, which go up, as long as they are kept. What is held meanwhile is
         one answer."""

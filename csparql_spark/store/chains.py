@@ -5,10 +5,14 @@
     chains = ChainReader(rows, query=17)
     chains.at(17_000)                  # the parts of an answer, each whole
     chains.at(18_000)                  # whoever goes on from there reads what has changed only
+    chains.within(19_000, most=1000)   # the same, if that has no more bytes
     chains.change(18_000, most=1000)   # the row, as it is stored
 
 Nothing is locked while an answer is put together of several rows. What is told never changes, and where its keyframe
 has gone in between it is forgotten itself: then there is nothing, as if it had been asked for a moment later.
+
+A chain may have many times the bytes of its answers: what it weighs is counted in rows (see `keyframes`). So an answer
+whose size matters is put together change by change, until there is more than it may have.
 
 Where a row of a chain is damaged, those after it cannot be put together up to the next keyframe, and say so.
 """
@@ -26,6 +30,8 @@ from csparql_spark.store.stored_answers import COLUMNS, FROM_ANOTHER, AnswerRow,
 
 if TYPE_CHECKING:
     from csparql_spark.answers.bindings import Result
+
+HELD = 3  # times an answer are held while a change is folded into it: one has no more than the answers on its two sides
 
 ReadRow = tuple[AnswerRow, Damage | None]
 
@@ -81,6 +87,15 @@ class BrokenChain(Exception):
     """An answer that cannot be put together; the text says why."""
 
 
+class TooManyBytes(Exception):
+    """An answer that has more bytes than somebody has asked for, or comes after one that has many more; `size`: what
+    was found."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+
+
 class ForgottenMeanwhile(Exception):
     """An answer that has been forgotten in this moment."""
 
@@ -100,6 +115,40 @@ class ChainReader:
         """The parts of an answer."""
         found = self._rows.select("WHERE query = ? AND instant = ? ORDER BY part", (self._query, instant))
         return [answer for row in found for answer in self._answers(row)]
+
+    def within(self, instant: int, most: int) -> list[StoredAnswer]:
+        """The same of an answer of so many bytes at most. No more than `HELD` times as many are held meanwhile. Raises
+        `TooManyBytes`."""
+        try:
+            frame, sizes = self._chain(instant)
+        except PageDamaged:  # who reads it is told which one is damaged
+            frame, sizes = None, []
+        if sum(size for _, size in sizes) > HELD * most:
+            if sizes[0][0] == frame:  # nobody goes on from what is held
+                self._wholes.clear()
+            for step, size in sizes:
+                if (held := self.nbytes + size) > HELD * most:
+                    raise TooManyBytes(held)
+                self.at(step)
+        parts = self.at(instant)
+        size = sum(part.size for part in parts)
+        if size > most:
+            raise TooManyBytes(size)
+        return parts
+
+    def _chain(self, instant: int) -> tuple[int | None, list[tuple[int, int]]]:
+        """The instant of an answer's keyframe, and what it is put together of beside what is held: instants, and the
+        bytes of what is stored there."""
+        (frame,) = self._rows.connection.execute(
+            "SELECT min(coalesce(frame, instant)) FROM answers WHERE query = ? AND instant = ?", (self._query, instant)
+        ).fetchone()
+        known = min((held.instant for held in self._wholes.values() if held.frame == frame), default=instant)
+        sizes = self._rows.connection.execute(
+            "SELECT instant, sum(coalesce(size, length(payload))) FROM answers "
+            "WHERE query = ? AND instant >= ? AND instant <= ? GROUP BY instant ORDER BY instant",
+            (self._query, frame if known >= instant else known + 1, instant),
+        ).fetchall()
+        return frame, sizes
 
     def wholes(self, found: list[ReadRow]) -> Iterator[StoredAnswer]:
         """Rows of the query one after the other, each whole."""

@@ -45,16 +45,9 @@ from csparql_spark.disk.damage import Damaged
 from csparql_spark.server.sinks.outgoing_calls import Allowed, BadUrl, Undelivered, send
 from csparql_spark.server.stores import Stores
 from csparql_spark.server.subscribers.changes import MOST_COMPARED, change_body, delta_body
-from csparql_spark.server.subscribers.instants import (
-    LARGEST_CHAIN,
-    MOST_TOLD,
-    TooLargeToTell,
-    envelope,
-    refuse_large,
-    whole,
-    windows_of,
-)
-from csparql_spark.store import QueryRecord
+from csparql_spark.server.subscribers.instants import MOST_TOLD, TooLargeToTell, envelope, whole, windows_of
+from csparql_spark.store import QueryRecord, StoredAnswer
+from csparql_spark.store.chains import ChainReader, TooManyBytes
 from csparql_spark.store.observers import CHANGES, NONEMPTY, Observer
 from csparql_spark.store.order import AnswerOrder
 
@@ -263,8 +256,12 @@ class Webhooks:
         stored = None if since is None else self._answers.change(record.id, instant, MOST_TOLD)
         if stored is not None and stored.since == before and since is not None:
             return ToldAnswer(instant, stored.position, delta_body(record, stored.delta, instant, since) or b"")
-        refuse_large(self._answers.size(record.id, instant) // LARGEST_CHAIN)
-        parts = self._answers.at(record.id, instant)
+        reader = self._answers.reader(record.id)  # of one after the other
+        base = [] if since is None else _compared(reader, before)
+        try:
+            parts = reader.within(instant, MOST_TOLD)
+        except TooManyBytes as large:
+            raise TooLargeToTell from large
         if not parts:
             return None
         if observer.when == NONEMPTY and not any(part.rows for part in parts):
@@ -273,8 +270,6 @@ class Webhooks:
         elif observer.when != CHANGES:
             body = envelope(record.name, parts, windows_of(record, instant))
         else:
-            large = since is None or self._answers.size(record.id, before) > LARGEST_CHAIN * MOST_COMPARED
-            base = [] if large else self._answers.at(record.id, before)
             body = change_body(record, base, parts, instant if since is None else since) or b""
         return ToldAnswer(instant, max(part.position for part in parts), body)
 
@@ -323,6 +318,14 @@ class Webhooks:
         """Whether answers after an instant are forgotten."""
         gone = self._order.gone(query)
         return gone is not None and BEGINNING < after < gone[1]
+
+
+def _compared(reader: ChainReader, instant: int) -> list[StoredAnswer]:
+    """An answer that another one is compared with; nothing if it is too large for that."""
+    try:
+        return reader.within(instant, MOST_COMPARED)
+    except TooManyBytes:
+        return []
 
 
 def _known(position: int) -> int | None:

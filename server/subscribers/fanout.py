@@ -43,10 +43,10 @@ from csparql_spark.server.subscribers.changes import (
 )
 from csparql_spark.server.subscribers.event_cache import EventCache, Key
 from csparql_spark.server.subscribers.event_ids import event_id
-from csparql_spark.server.subscribers.instants import LARGEST_CHAIN
 from csparql_spark.server.subscribers.roster import Roster, RosterReader
 from csparql_spark.server.subscribers.whole_readers import WholeReaders
 from csparql_spark.store import AnswerStore, QueryRecord, Registry, StoredAnswer
+from csparql_spark.store.chains import TooManyBytes
 from csparql_spark.store.order import AnswerOrder, AnswerPlace
 from csparql_spark.windows.grid import Grid
 from csparql_spark.windows.rule import grid_of, is_known_before
@@ -232,22 +232,25 @@ class Fanout:
         query = roster.known[place.query]
         delta = change_since(self._answers, query.id, place.instant, base)
         if delta is None:
-            if (now := self._parts(query.id, place.instant)) is None:
+            try:  # one after the other: what the former is put together of, the latter goes on from
+                before, now = [self._wholes.at(query.id, at, MOST_COMPARED) for at in (base, place.instant)]
+            except TooManyBytes as large:
+                raise NoBase from large
+            if not now:
                 return None
-            # It is asked for its size before it is read: nobody has refused it yet.
-            large = self._answers.size(query.id, base) > LARGEST_CHAIN * MOST_COMPARED
-            delta = delta_from(query, [] if large else self._answers.at(query.id, base), now)
+            delta = delta_from(query, before, now)
         if delta is None:
             raise NoBase
         return b"" if delta.empty else change_text(fleeting(asked_of(query), delta), place.instant)
 
     def _parts(self, query: int, instant: int | None) -> list[StoredAnswer] | None:
-        """Those of an answer, if it is there. Raises `TooLargeToTell`; what has not too many bytes in all may be too
-        large when it is put together."""
+        """Those of an answer, if it is there. Raises `TooLargeToTell`."""
         if instant is None:
             return None
-        instants.refuse_large(self._answers.size(query, instant) // LARGEST_CHAIN)
-        return self._wholes.at(query, instant) or None
+        try:
+            return self._wholes.at(query, instant, instants.MOST_TOLD) or None
+        except TooManyBytes as large:
+            raise instants.TooLargeToTell from large
 
     def _run(self) -> None:
         while self.running:

@@ -28,7 +28,6 @@ from csparql_spark.windows.rule import bounds_of
 
 PIECE = 1 << 20  # bytes of a graph that are written at once
 MOST_TOLD = 64 << 20  # bytes of an answer, as it is stored and as text, that is told as a whole
-LARGEST_CHAIN = 2  # times the bytes of an answer are there of what it is put together of: no chain weighs more
 
 
 class TooLargeToTell(Exception):

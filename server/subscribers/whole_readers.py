@@ -1,7 +1,7 @@
 """Whole readers: the newest answers of queries whose wholes somebody listens to, held to go on from.
 
     wholes = WholeReaders(answers)
-    wholes.at(17, 18_000)                     # the parts of that answer, put together of the one before and a change
+    wholes.at(17, 18_000, most=64 << 20)      # the parts of that answer, put together of the one before and a change
 
 An answer that is stored as what has changed is put together of all that came since its keyframe. Who tells one after
 the other needs only what is new: so what was read last of a query is held here, as long as somebody asks for the next.
@@ -43,11 +43,11 @@ class WholeReaders:
     def nbytes(self) -> int:
         return self._bytes
 
-    def at(self, query: int, instant: int) -> list[StoredAnswer]:
-        """The parts of an answer; none if it is forgotten."""
+    def at(self, query: int, instant: int, most: int) -> list[StoredAnswer]:
+        """The parts of an answer of so many bytes at most; none if it is forgotten. Raises `TooManyBytes`."""
         held = self._take(query, instant)
         reader = self._answers.reader(query) if held is None else held.reader
-        parts = reader.at(instant)
+        parts = reader.within(instant, most)
         with self._lock:
             self._put(query, HeldReader(reader, instant, reader.nbytes, self._clock()))
         return parts

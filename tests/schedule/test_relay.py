@@ -199,6 +199,21 @@ def test_of_an_answer_that_is_too_large_the_log_says_so(store: Opened, monkeypat
     )
 
 
+def test_how_large_an_answer_is_does_not_hang_on_those_before(store: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row of many is long, and another one each time: what has changed since the keyframe has many times the
+    bytes of an answer."""
+    query = registered(store)
+    rest = "".join(f'<urn:s> <urn:at> "{number:04}" .\n' for number in range(600))
+    instants = range(1000, 21_000, 1000)
+    for at in instants:
+        lines = f'<urn:s> <urn:at> "{at:100000}" .\n{rest}'
+        store.answers.write([StoredAnswer(query, at, 0, 601, Result.graph(lines).to_bytes())])
+    monkeypatch.setattr(module, "LARGEST", 200_000)
+    assert store.answers.size(query, 20_000) > 8 * module.LARGEST
+    relay_of(store)._look(None)
+    assert [(kind, at, len(said)) for kind, at, said in relayed(store)] == [("chunk", at, 601) for at in instants]
+
+
 class Failing:
     """A writer that breaks down at its n-th entry: before it is written, or before anybody hears that it was."""
 

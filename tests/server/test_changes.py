@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from csparql_spark.answers.bindings import Bindings, Result
 from csparql_spark.relations.tags import ALWAYS
+from csparql_spark.server.subscribers import instants
 from csparql_spark.server.subscribers.changes import change_text, delta_from
 from csparql_spark.server.subscribers.subscription import (
     FIRST,
@@ -272,6 +273,31 @@ def test_wholes_are_put_together_of_the_one_before(teller: Teller, monkeypatch: 
             assert event.data["results"]["results"]["bindings"][0]["n"]["value"] == names
             start = start_after(event.id, teller.fanout.order)
     assert len([clause for clause in read if "position" not in clause]) == 5 and teller.fanout._wholes.nbytes > 0
+
+
+def test_how_large_an_answer_is_does_not_hang_on_those_before(teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row of many is long, and another one each time."""
+    monkeypatch.setattr(instants, "MOST_TOLD", 300_000)
+    for at in range(12):
+        teller.say([(f"{at:0100000}", ALWAYS), *MANY], listed=False)
+    assert teller.store.size(teller.rows, 12_000) > 6 * instants.MOST_TOLD
+    heard = teller.listen(FIRST, AskedChanges.NONE)
+    assert [(event.kind, event.data["at"]) for event in heard] == [("answer", 1000 * at) for at in range(1, 13)]
+    assert [event.data["at"] for event in teller.listen(LATEST, AskedChanges.NONE)] == [12_000]
+
+
+def test_what_is_compared_goes_on_from_the_one_before(teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody comes back who knows an instant that is not the last one."""
+    for names in "abcdef":
+        teller.say([(names, 9000), *MANY], listed=False)
+    links, read = [], ChainReader._links
+    monkeypatch.setattr(
+        ChainReader, "_links", lambda self, row, begin: links.append((begin, row.instant)) or read(self, row, begin)
+    )
+    news = teller.fanout.look()
+    (place,) = teller.fanout.order.newest({teller.rows}, news.head)
+    assert b'"added"' in teller.fanout.change(3000, place, news)
+    assert links == [(1000, 3000), (3000, 6000)]
 
 
 # --- over HTTP

@@ -18,6 +18,7 @@ from csparql_spark.client import AnswerFold
 from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.settings import Settings
+from csparql_spark.server.sinks import webhooks
 from csparql_spark.store.chains import ChainReader
 from tests.server.playing import Engine, registered
 from tests.server.test_webhooks import Call, Receiver, backend, observe, receiver, settings, until
@@ -119,6 +120,23 @@ def test_what_is_stored_as_a_change_is_told_as_it_is(
         "ab",
         "b",
         "c",
+    ]
+
+
+@pytest.mark.parametrize("when", ["always", "changes"])
+def test_how_large_an_answer_is_does_not_hang_on_those_before(
+    client, engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """One row of many is long, and another one each time."""
+    monkeypatch.setattr(webhooks, "MOST_TOLD", 300_000)
+    query = registered(client)
+    client.post("/queries/q/pause")
+    many = [f"m{number:03}" for number in range(600)]
+    say(engine, query, *(rows(f"{at:0100000}", *many) for at in range(12)))
+    observe(client, receiver.url, **{"when": when, "from": "beginning"})
+    calls = receiver.take(12)
+    assert [(call.at, call.headers.get("X-CSPARQL-Gap")) for call in calls] == [
+        (1000 * at, None) for at in range(1, 13)
     ]
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.delta import delta_of, folded
 from csparql_spark.answers.delta_bytes import to_bytes
-from csparql_spark.store import StoredAnswer, folding, keyframes, newest_answers
+from csparql_spark.store import StoredAnswer, chains, folding, keyframes, newest_answers
 from csparql_spark.store.inspection import inspect
 from csparql_spark.store.order import AnswerOrder
 from csparql_spark.store.retention import _forget_old
@@ -372,6 +372,51 @@ def test_whoever_reads_one_after_the_other_reads_what_has_changed_only(store: Op
     with mock.patch.object(reader._rows, "select", counted):
         assert [one.payload for at in told for one in reader.at(at.instant)] == [one.payload for one in told]
     assert sum(sizes) == len(told) and reader.nbytes < 100_000
+
+
+def heavy(count: int, size: int = 100_000) -> list[StoredAnswer]:
+    """Answers of 601 rows, one of which is long, and another one each time."""
+    names = [f"<urn:{number:05}>" for number in range(600)]
+    return [
+        StoredAnswer(1, 1000 * at, 0, 601, Result.bindings(("x",), [[f'"{at:{size}}"', *names]]).to_bytes())
+        for at in range(1, count + 1)
+    ]
+
+
+def test_a_chain_may_have_more_bytes_than_its_answers(store: Opened) -> None:
+    """In whatever order they are read, and whether or not somebody goes on from one."""
+    told = heavy(20)
+    store.answers.write(told)
+    assert {row.since is None for row in rows(store)[1:]} == {False}
+    most = 150_000
+    assert store.answers.size(1, 20_000) > 3 * chains.HELD * most
+    reader = store.answers.reader(1)
+    for at in (20, 3, 4, 12, 12, 20, 1):
+        for (read,) in (reader.within(1000 * at, most), store.answers.within(1, 1000 * at, most)):
+            assert read.payload == told[at - 1].payload
+    for at in (1, 5, 20):
+        with pytest.raises(chains.TooManyBytes) as large:
+            store.answers.within(1, 1000 * at, 50_000)
+        assert large.value.size > 50_000
+
+
+def test_what_is_too_large_is_not_put_together(store: Opened) -> None:
+    store.answers.write(heavy(20))
+    held, at = [], chains.ChainReader.at
+
+    def weighed(reader: chains.ChainReader, instant: int) -> list[StoredAnswer]:
+        parts = at(reader, instant)
+        held.append(reader.nbytes)
+        return parts
+
+    with mock.patch.object(chains.ChainReader, "at", weighed):
+        for most in (1000, 30_000, 60_000, 150_000):
+            held.clear()
+            try:
+                store.answers.within(1, 20_000, most)
+            except chains.TooManyBytes:
+                assert most < 150_000
+            assert max(held, default=0) <= chains.HELD * most
 
 
 def test_the_order_knows_no_chains(store: Opened) -> None:
