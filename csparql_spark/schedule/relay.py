@@ -44,7 +44,8 @@ from csparql_spark.store.chains import TooManyBytes
 from csparql_spark.worker_thread import Trouble, WorkerThread
 
 RETRY_SECONDS = 1.0
-LOOK_SECONDS = 0.05  # until it is asked again whether a version that is over has said all
+LOOK_SECONDS = 0.05  # until it is asked again whether a version that is over has said all; each time twice as long,
+MOST_LOOK_SECONDS = 1.0  # up to this
 PAGE_INSTANTS = 16
 LARGEST = 64 << 20  # bytes of an answer: to make a chunk of it takes some times as much
 BEGINNING, END = -(1 << 62), 1 << 62
@@ -58,12 +59,13 @@ class Relay:
         self._failures = Failures(registry, answers, writer)
         self._given_up: set[int] = set()  # versions whose answers cannot be read
         self._relayed: set[int] = set()  # versions that are over, and all of whose answers are in the log
-        self._unfinished: set[int] = set()  # queries that wait for the rest of a version that is over
+        self._unfinished: set[int] = set()  # versions that are over, and of which there may be more
+        self._looks = 0  # since these are the same
         self._worker = WorkerThread(
             "relay",
             self._work,
             Trouble((StoreError,), "derived streams wait, the store fails", RETRY_SECONDS),
-            pause=lambda: LOOK_SECONDS if self._unfinished else None,
+            pause=self._pause,
         )
 
     def start(self) -> Relay:
@@ -81,9 +83,14 @@ class Relay:
     def stop(self) -> None:
         self._worker.stop()
 
-    def _work(self, _woken: bool) -> None:
+    def _pause(self) -> float | None:
+        """Seconds until it looks again, if nobody wakes it."""
+        return min(MOST_LOOK_SECONDS, LOOK_SECONDS * 2 ** min(self._looks, 10)) if self._unfinished else None
+
+    def _work(self, woken: bool) -> None:
         with self._lock:
             queries, self._waiting = self._waiting, set()
+        unfinished = set(self._unfinished)
         queries = None if queries is None else queries | self._unfinished
         try:
             if queries is None or queries:
@@ -93,6 +100,10 @@ class Relay:
             with self._lock:
                 self._waiting = None
             raise
+        if self._unfinished != unfinished:
+            self._looks = 0
+        elif not woken:
+            self._looks += 1
 
     def _look(self, queries: Collection[int] | None) -> None:
         there: set[int] = set()

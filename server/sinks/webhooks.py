@@ -37,6 +37,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from csparql_spark import __version__
@@ -57,7 +58,8 @@ MOST_FAILURES = 30
 LONGEST_FAILING = 24 * 3600 * 1000
 LONGEST_PAUSE = 300.0
 STORE_PAUSE = 1.0
-LOOK_PAUSE = 0.1  # until it is asked again whether a version that is over has said all
+LOOK_PAUSE = 0.1  # until it is asked again whether a version that is over has said all; each time twice as long,
+MOST_LOOK_PAUSE = 1.0  # up to this
 MOST_ORIGINS = 20_000
 BEGINNING, END = -(1 << 62), 1 << 62
 
@@ -70,6 +72,21 @@ class ToldAnswer(NamedTuple):
     instant: int
     position: int
     body: bytes
+
+
+@dataclass
+class VersionWait:
+    """The observers that have been told what a version has said, and wait until that is all. Somebody asks for them
+    together: at `at`, on the steady clock."""
+
+    ended: int
+    at: float
+    pause: float = LOOK_PAUSE
+    observers: dict[str, int] = field(default_factory=dict)  # and their queries
+
+    def later(self) -> None:
+        self.pause = min(MOST_LOOK_PAUSE, 2 * self.pause)
+        self.at = time.monotonic() + self.pause
 
 
 def pause_after(failures: int) -> float:
@@ -91,6 +108,7 @@ class Webhooks:
         self._called: set[str] = set()  # who is being called now
         self._queries: dict[str, int] = {}  # of the observers that are due
         self._origins: dict[int, int] = {}  # which query a version is of, as far as somebody asked
+        self._waits: dict[int, VersionWait] = {}  # by version
         self._running = True
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="webhook")
         self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
@@ -130,6 +148,7 @@ class Webhooks:
             try:
                 if news is None or news:
                     self._look(news)
+                self._look_for_ends()
             except StoreError as error:
                 print(f"csparql-spark: observers wait, the store fails: {error}", file=sys.stderr, flush=True)
                 with self._change:
@@ -139,7 +158,8 @@ class Webhooks:
 
     def _wait(self) -> float:
         """Seconds until somebody is due."""
-        soonest = min((at for id, at in self._due.items() if id not in self._called), default=None)
+        due = (at for id, at in self._due.items() if id not in self._called)
+        soonest = min((*due, *(wait.at for wait in self._waits.values())), default=None)
         return threading.TIMEOUT_MAX if soonest is None else max(0.0, soonest - time.monotonic())
 
     def _look(self, news: Collection[int] | None) -> None:
@@ -152,6 +172,30 @@ class Webhooks:
             for observer in interested:
                 self._queries[observer.id] = observer.query
                 self._due.setdefault(observer.id, 0.0)  # who waits after a failure goes on waiting
+
+    def _look_for_ends(self) -> None:
+        """Call those who have waited for a version that has said all."""
+        with self._change:
+            waits = [(version, wait) for version, wait in self._waits.items() if wait.at <= time.monotonic()]
+        if not waits:
+            return
+        active = {observer.id for observer in self._observers.active()}
+        for version, wait in waits:
+            complete = self._answers.is_complete(version, wait.ended)
+            with self._change:
+                wait.observers = {id: query for id, query in wait.observers.items() if id in active}
+                wait.later()
+                if not complete and wait.observers:
+                    continue
+                del self._waits[version]
+                for id, query in wait.observers.items():
+                    self._queries[id] = query
+                    self._due.setdefault(id, 0.0)
+
+    def _wait_for_end(self, observer: Observer, version: int, ended: int) -> None:
+        with self._change:
+            wait = self._waits.setdefault(version, VersionWait(ended, time.monotonic() + LOOK_PAUSE))
+            wait.observers[observer.id] = observer.query
 
     def _origin(self, version: int) -> int:
         """The query that a version is of, by its first one."""
@@ -239,7 +283,8 @@ class Webhooks:
         if record.ended is None:
             return None
         if not complete:
-            return LOOK_PAUSE
+            self._wait_for_end(observer, record.id, record.ended)
+            return None
         if gap is None and self._order.gone(record.ended) is not None:
             gap = _known(observer.position)
         self._observers.moved(id, record.ended, position=BEGINNING, gap=gap)

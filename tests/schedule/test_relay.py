@@ -149,6 +149,24 @@ def test_the_rest_of_a_version_comes_without_news(store: Opened) -> None:
     assert relayed(store) == chunks(1000)
 
 
+def test_it_looks_ever_less_often_for_the_rest_of_a_version(store: Opened) -> None:
+    first = registered(store)
+    second = next_version(store, first)
+    relay = relay_of(store)
+    pauses = []
+    for _ in range(20):
+        relay._work(False)
+        pauses.append(relay._pause())
+    assert pauses[:4] == [0.05, 0.1, 0.2, 0.4] and set(pauses[5:]) == {1.0}
+    third = next_version(store, second)
+    answered_to(store, second)
+    relay._work(False)
+    assert relay._unfinished == {second} and relay._pause() == 0.05
+    answered_to(store, third)
+    relay._work(False)
+    assert relay._pause() is None
+
+
 def test_who_is_deleted_waits_for_nothing(store: Opened) -> None:
     first = registered(store)
     next_version(store, first)

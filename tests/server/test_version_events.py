@@ -8,6 +8,8 @@ import json
 import pytest
 
 from csparql_spark.server.backend import Backend
+from csparql_spark.server.sinks import webhooks
+from csparql_spark.store import AnswerStore
 from tests.server.playing import Engine, Event, Listener, registered
 from tests.server.test_versions import WIDER, WIDEST, replaced
 from tests.server.test_webhook_changes import rows
@@ -197,6 +199,32 @@ def test_an_observer_goes_on_with_the_next_version(
     (shown,) = client.get("/queries/q/observers").json["observers"]
     assert client.get(f"/queries/q/observers/{shown['id']}").status_code == 200
     assert client.delete(f"/queries/q/observers/{shown['id']}").status_code == 204
+
+
+def test_for_the_end_of_a_version_is_asked_once_for_all_observers(
+    client, backend: Backend, engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And none of them is served meanwhile, however long the engine is away."""
+    monkeypatch.setattr(webhooks, "MOST_LOOK_PAUSE", 0.02)
+    monkeypatch.setattr(webhooks, "LOOK_PAUSE", 0.01)
+    registered(client)
+    ids = {observe(client, f"{receiver.url}/{number}").json["id"] for number in range(3)}
+    served, looked = [], []
+    serve, is_complete = webhooks.Webhooks._serve, AnswerStore.is_complete
+    monkeypatch.setattr(
+        webhooks.Webhooks, "_serve", lambda self, query, id: served.append(id) or serve(self, query, id)
+    )
+    monkeypatch.setattr(
+        AnswerStore, "is_complete", lambda self, *place: looked.append(place) or is_complete(self, *place)
+    )
+    second = replaced(client, WIDER)
+    engine.count(second, 2000)
+    until(lambda: set(served) == ids and len(looked) > 30)
+    before = len(served)
+    until(lambda: len(looked) > 60)
+    assert len(served) == before and receiver.calls.empty()
+    answered(engine, second)
+    assert [json.loads(call.body)["version"] for call in receiver.take(len(ids))] == [second] * len(ids)
 
 
 def test_an_observer_of_the_past_begins_with_what_is_kept(client, engine: Engine, receiver: Receiver) -> None:
