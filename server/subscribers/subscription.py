@@ -247,6 +247,15 @@ class Subscription:
                 self._ids.add(id)
             yield from self._end_of(name)
             yield registered(standing.query)
+        self._forget(before.known.keys() - news.roster.known.keys())
+
+    def _forget(self, gone: Collection[int]) -> None:
+        """Of versions that nobody knows any more nothing is told."""
+        self._voice.forget(gone)
+        for query in gone:
+            self._last.pop(query, None)
+        if self._ids is not None:
+            self._ids.difference_update(gone)
 
     def _end_of(self, name: str) -> Iterator[bytes]:
         old = self._announced.ids.get(name)

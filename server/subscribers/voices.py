@@ -18,6 +18,7 @@ Invariant: changes folded into the keyframe before them are the whole answer, at
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple, Protocol
 
@@ -35,6 +36,9 @@ class Voice(Protocol):
     def lose(self, query: int) -> None:
         """An answer of this query was not told."""
 
+    def forget(self, queries: Iterable[int]) -> None:
+        """Of these there is nothing more to tell."""
+
 
 class WholeVoice:
     def __init__(self, fanout: Fanout) -> None:
@@ -45,6 +49,9 @@ class WholeVoice:
 
     def lose(self, query: int) -> None:
         pass  # each answer is told whole
+
+    def forget(self, queries: Iterable[int]) -> None:
+        pass
 
 
 class AskedChanges(Enum):
@@ -91,6 +98,10 @@ class ChangeVoice:
 
     def lose(self, query: int) -> None:
         self._told[query] = None
+
+    def forget(self, queries: Iterable[int]) -> None:
+        for query in queries:
+            self._told.pop(query, None)
 
     def _known(self, query: int) -> Told | None:
         if query not in self._told:

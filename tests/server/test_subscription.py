@@ -23,6 +23,7 @@ from csparql_spark.answers.bindings import Result
 from csparql_spark.disk import Database, DataDirectory
 from csparql_spark.disk.bell import Bell
 from csparql_spark.log import Draft, LogWriter
+from csparql_spark.log.contents import QueryRegistered, draft_of
 from csparql_spark.server.http.problems import Problem
 from csparql_spark.server.subscribers import instants
 from csparql_spark.server.subscribers.fanout import PAGE_PLACES, Fanout, TooManySubscribers
@@ -32,12 +33,15 @@ from csparql_spark.server.subscribers.subscription import (
     LATEST,
     Subscription,
     SubscriptionStart,
+    Wishes,
     after_instant,
     start_after,
 )
+from csparql_spark.server.subscribers.voices import AskedChanges
 from csparql_spark.store import AnswerStore, Registry, StoredAnswer
 from csparql_spark.store.registry import QueryRecord
 from csparql_spark.store.retention import Retention
+from csparql_spark.store.versions import MOST
 from tests.examples import examples
 from tests.server.playing import BASE, TEXT, Event, number, parsed
 
@@ -315,6 +319,27 @@ def test_a_deletion_ends_it_after_the_last_answer(house: House) -> None:
         answer(house, 2000),
         Event("end", {"query": "q", "reason": "the query is deleted"}),
     ]
+
+
+@pytest.mark.parametrize("names", [["q"], None])
+@pytest.mark.parametrize("changes", AskedChanges)
+def test_who_listens_to_a_query_that_is_replaced_all_the_time_holds_no_more(
+    house: House, names: list[str] | None, changes: AskedChanges
+) -> None:
+    subscription = Subscription(house.fanout, names, LATEST, wishes=Wishes(changes=changes))
+    first = version = house.query.id
+    told = 0
+    for count in range(60):
+        house.store.write([StoredAnswer(version, 1000, 0, 1, number(count).to_bytes())])
+        house.fanout.look()
+        told += sum(b'"at":1000' in piece for piece in subscription.more())
+        content = QueryRegistered(TEXT, None, replaces=version, origin=first)
+        version = house.writer.append(draft_of(content, "q")).seq
+        Retention(house.database).advance(version)
+        house.keep(3)
+    assert told == 60
+    held = [subscription._last, subscription._ids or (), getattr(subscription._voice, "_told", ())]
+    assert max(map(len, held)) <= MOST + 5
 
 
 def test_a_query_that_is_deleted_and_registered_again(house: House) -> None:
