@@ -37,6 +37,10 @@ class JoinSide:
         self._rows = KeyedBag(max(1, len(self._names) + self._tagged), self._most)
         self.add(signed(rows, 1))
 
+    def __len__(self) -> int:
+        """How many different rows there are."""
+        return len(self._rows)
+
     def add(self, rows: Table) -> None:
         if not rows.length:
             return

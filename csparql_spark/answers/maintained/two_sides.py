@@ -12,7 +12,8 @@ A join need not look twice: what comes on the right comes beside the left as it 
     pairs = TwoSidedOperator(evaluation, algebra.LeftJoin(...), left, right, most)
 
 What an operator makes of the tables is what it makes of whole ones (see `operators`): only the tables are shorter, by
-the keys that have been touched (see `join_side`).
+the keys that have been touched (see `join_side`). Where many rows have the same key they may be as long as the whole,
+for one row that changes: `touched` says how long they were.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class TwoSidedOperator:
     ) -> None:
         self._evaluation, self._operator, self._most = evaluation, operator, most
         self._left, self._right = left, right
+        self.touched = 0  # rows of either side that were looked at for what changed last
 
     def start(self) -> Table:
         left, right = self._left.start(), self._right.start()
@@ -48,6 +50,7 @@ class TwoSidedOperator:
 
     def changes(self) -> Table:
         left, right = settled(self._left.changes()), settled(self._right.changes())
+        self.touched = 0
         found = [self._none]
         if left.length:
             found.append(self._made(left, self._rights.touching(left)))
@@ -67,7 +70,13 @@ class TwoSidedOperator:
     def _made(self, left: Table, right: Table) -> Table:
         """What rows of the left become beside those of the right. Signs are a column like others, in either."""
         self._evaluation.deadline.check()
+        self.touched += left.length + right.length
         return self._evaluation.applied(self._operator, [left, right])
+
+    @property
+    def length(self) -> int:
+        """How many different rows the sides have: the whole is made from these."""
+        return len(self._lefts) + len(self._rights)
 
     @property
     def nbytes(self) -> int:
