@@ -331,8 +331,73 @@ def test_the_way_is_chosen_by_what_there_is_and_what_changes(monkeypatch: pytest
     assert back[-1]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT ?a ?b { ?a <urn:p> ?b MINUS { ?b <urn:q> ?c } }",
+        "SELECT ?a ?c { ?a <urn:p> ?b OPTIONAL { ?b <urn:q> ?c } }",
+        "SELECT ?a ?b { ?a <urn:p> ?b FILTER NOT EXISTS { ?b <urn:q> ?c } }",
+        "SELECT ?a ?c { ?a <urn:p> ?b { ?b <urn:q> ?c } UNION { ?b <urn:r> ?c } }",
+    ],
+)
+def test_wholes_are_compared_while_one_row_changes_what_most_become(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_module, "FEW", 10)
+    monkeypatch.setattr(body_module, "KEYED", 1)
+    monkeypatch.setattr(body_module, "LONGEST", 8)
+    for share, follows in ((0.01, True), (0.9, False)):
+        stage = Stage([(body, 900)])
+        twin = Twin(stage.queries[0][-1], body)
+        hub = int(200 * share)
+        stage.move(1, [(f"<urn:{n}>", "<urn:p>", "<urn:hub>" if n < hub else f"<urn:{n}>") for n in range(200)])
+        followed = []
+        for now in range(2, 90):
+            touched = "<urn:hub>" if now < 60 else "<urn:other>"
+            stage.move(now, [(touched, "<urn:q>", f"<urn:{now % 2}>")])
+            twin.query.move(after=now - 900)
+            twin.check()
+            followed.append(twin.query._maintained._scans is not None)
+        busy, quiet = followed[:58], followed[58:]
+        assert all(busy) if follows else busy.count(True) <= 12 and not all(busy[-9:])
+        assert all(quiet[8:])  # that it was so is not for ever
+        assert twin.told == 87
+
+
+def test_what_held_too_much_is_tried_again_ever_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A burst, and all as before it: once too large for operators, once even for wholes."""
+    monkeypatch.setattr(body_module, "FEW", 10)
+    monkeypatch.setattr(body_module, "KEYED", 1)
+    monkeypatch.setattr(body_module, "MOST_KEYED", 2)
+    monkeypatch.setattr(body_module, "LONGEST", 16)
+    tries: list[int] = []
+    start, now = body_module.MaintainedBody._start, 0
+
+    def counted(body: body_module.MaintainedBody, follow: bool, most: int) -> None:
+        tries.append(now)
+        start(body, follow, most)
+
+    monkeypatch.setattr(body_module.MaintainedBody, "_start", counted)
+    body = "SELECT ?a ?c { ?a <urn:p> ?b OPTIONAL { ?b <urn:q> ?c } }"
+    for burst, given_up in ((1500, False), (7000, True)):
+        tries.clear()
+        stage = Stage([(body, 60)])
+        query = stage.queries[0][-1]
+        query.limits = Limits(bytes=400_000)
+        told, followed = [], []
+        for now in range(1, 181):
+            count = burst if now == 20 else 3
+            stage.move(now, [(f"<urn:{now}-{n}>", "<urn:p>", f"<urn:{now}-{n}>") for n in range(count)])
+            query.move(after=now - 60)
+            told.append(query.changed() is not None)
+            followed.append(query._maintained._scans is not None)
+            assert query._maintained.nbytes <= 100_000
+        assert followed[15] and not any(followed[20:79]) and all(followed[110:])
+        assert all(told[1:19]) and all(told[110:]) and all(told[20:79]) != given_up
+        assert [one for one in tries if 20 <= one < 79] == [20, 21, 23, 27, 35, 51, 67]
+
+
 def test_what_would_hold_too_much_holds_wholes_and_then_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_module, "FEW", -1)
+    monkeypatch.setattr(body_module, "LONGEST", 64)
     body = "SELECT ?a ?c { ?a <urn:p> ?b OPTIONAL { ?b <urn:q> ?c } }"
     for limit, followed, told in ((1 << 30, True, True), (40_000, False, True), (400, False, False)):
         stage = Stage([(body, 9)])
@@ -397,6 +462,7 @@ def test_what_fails_half_way_leaves_nothing_behind(monkeypatch: pytest.MonkeyPat
         twin.check()
     assert twin.told == 23 - 1 - 4
     twin.query.forget_changes()
+    assert twin.query._maintained._scans is None  # nor does any table note anything for it
     assert twin.query._maintained.nbytes == 0 and twin.query.changed() is None
 
 

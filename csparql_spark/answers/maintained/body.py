@@ -10,9 +10,12 @@ after an instant at which it failed half-way. It holds ids, and nobody keeps the
 renumbered tells it (`restart`).
 
 There are two ways to the same: operators follow what has changed below them, or the whole is compared with the last
-one. The first costs what has changed and some hundred calls, the second what there is: so it is taken where there is
-little, where most of it has changed, as in windows that do not overlap (after that it is tried again, but less and less
-often), and where what operators hold would be more than its share. Where even wholes are, nothing is held any more.
+one. The first costs what has changed and some hundred calls, the second what there is. So the second is taken where
+there is little; where much of it has changed, as in windows that do not overlap, or has been looked at for what has, as
+where most rows of a join have the same key; and where what operators hold would be more than its share. Where even the
+last whole is more, nothing is held, and nobody knows what it said. None of this is for ever: the better way is tried
+again after an instant, and while it fails after twice as many, up to `LONGEST`. Operators that were too large begin
+again when they have room to grow.
 """
 
 from __future__ import annotations
@@ -35,9 +38,31 @@ SHARE = 4  # the part of what a query may have that is held for its changes, at 
 FEW = 1_024  # matches of which the whole is compared: operators would take longer
 KEYED = 4  # times as many where operators look for rows by keys
 MOST, MOST_KEYED = 2, 10  # where a half changes, or a tenth where they look for rows, the whole is compared, too
-LONGEST = 64  # instants at which the whole is compared before operators are tried again
+MOST_TOUCHED = 3  # where a third of what is joined was looked at
+LONGEST = 64  # instants at which the worse way is taken before the better one is tried again
 
 KEYED_OPERATORS = (algebra.Join, algebra.LeftJoin, algebra.Minus, algebra.Exists, algebra.GroupBy)
+
+
+class Pause:
+    """Until something is tried again: an instant, and twice as many each time that it fails again."""
+
+    def __init__(self) -> None:
+        self._length = self._left = 0
+
+    @property
+    def over(self) -> bool:
+        return not self._left
+
+    def count(self) -> None:
+        """An instant has come."""
+        self._left = max(0, self._left - 1)
+
+    def fail(self) -> None:
+        self._length = self._left = min(LONGEST, max(1, 2 * self._length))
+
+    def succeed(self) -> None:
+        self._length = 0
 
 
 class MaintainedBody:
@@ -45,11 +70,12 @@ class MaintainedBody:
         self._evaluation, self._operator = evaluation, operator
         self._root: ChangeOperator | None = None
         self._scans: list[ScanOperator] | None = None  # if operators follow; None: wholes are compared
+        self._joins: list[TwoSidedOperator] = []
         self._version: int | None = None  # of what was seen when it was asked last
         self._none = Table.none(())  # no row, as the operator has them
         self._keyed = any(isinstance(part, KEYED_OPERATORS) for part in algebra.all_of(operator))
-        self._heavy = self._given_up = False  # operators, or even wholes, are more than may be held
-        self._waits = self._pause = 0  # instants until operators are tried again, and how many there were last
+        self._heavy = False  # operators were more than may be held when they were tried last
+        self._operators, self._wholes = Pause(), Pause()  # until they are tried again
         self.length = 0
 
     @property
@@ -58,11 +84,16 @@ class MaintainedBody:
 
     def restart(self) -> None:
         """It is not known any more what was said."""
-        self._root = self._scans = self._version = None
+        self._version = None
+        self._drop()
+
+    def _drop(self) -> None:
+        self._root, self._scans, self._joins = None, None, []
 
     def changed(self, version: int, deadline: Deadline) -> RowChanges | None:
         """`version` grows when what is seen may be another thing than before."""
-        if self._given_up:
+        self._wholes.count()
+        if not self._wholes.over:
             return None
         before, self._version = self._version, None  # unknown, should the next steps fail
         self._evaluation.deadline = deadline
@@ -70,15 +101,17 @@ class MaintainedBody:
         if before is not None and before == version:
             found: RowChanges | None = RowChanges(self._none, self._none)
         else:
+            self._operators.count()
             found = None if before is None else self._changes()
             self._go_on(found is not None, most)
         deadline.limits.check_rows(self.length)
         deadline.check()
         if self.nbytes > most:
             self.restart()
-            self._given_up = True
+            self._wholes.fail()
         else:
             self._version = version
+            self._wholes.succeed()
         return found
 
     def _changes(self) -> RowChanges | None:
@@ -89,44 +122,54 @@ class MaintainedBody:
         except Lost:
             return None
         except TooMuchAtOnce:
-            self._heavy = True
+            self._outgrow()
             return None
         self.length += found.come.length - found.gone.length
         return found
 
+    def _outgrow(self) -> None:
+        self._heavy = True
+        self._operators.fail()
+
     def _go_on(self, known: bool, most: int) -> None:
         """Begin, or choose the other way."""
-        seen = self._evaluation.seen
         if self._scans is not None and known:
-            if (MOST_KEYED if self._keyed else MOST) * sum(scan.noted for scan in self._scans) > seen:
-                self._pause = min(LONGEST, max(1, 2 * self._pause))
-                self._waits = self._pause
+            if self.nbytes > most:
+                self._outgrow()
+            elif self._is_long(self._scans):
+                self._operators.fail()
             else:
-                self._pause = 0
-            self._heavy = self._heavy or self.nbytes > most
-        elif self._waits:
-            self._waits -= 1
+                self._operators.succeed()
         few = FEW * (KEYED if self._keyed else 1)
-        if self._scans is None:  # not to and fro
+        if self._root is not None and self._scans is None:  # not to and fro
             few *= 2
-        follow = seen > few and not self._heavy and not self._waits
+        follow = self._evaluation.seen > few and self._operators.over
         if not known or follow != (self._scans is not None):
             self._start(follow, most)
 
+    def _is_long(self, scans: list[ScanOperator]) -> bool:
+        """Whether to compare wholes would have been shorter."""
+        seen = self._evaluation.seen
+        if (MOST_KEYED if self._keyed else MOST) * sum(scan.noted for scan in scans) > seen:
+            return True
+        joined = sum(join.length for join in self._joins)
+        return MOST_TOUCHED * sum(join.touched for join in self._joins) > max(seen, joined)
+
     def _start(self, follow: bool, most: int) -> None:
-        self._root, self._scans = None, None  # so that both ways are never held at once
+        self._drop()  # so that both ways are never held at once
         if follow:
             scans: list[ScanOperator] = []
+            joins: list[TwoSidedOperator] = []
             try:
-                root = following(self._evaluation, self._operator, most, scans)
+                root = following(self._evaluation, self._operator, most, scans, joins)
                 whole = root.start()
-                if root.nbytes <= most:
+                if root.nbytes <= (most // 2 if self._heavy else most):
                     self._begin(root, whole)
-                    self._scans = scans
+                    self._scans, self._joins, self._heavy = scans, joins, False
                     return
             except TooMuchAtOnce:
                 pass
-            self._heavy = True
+            self._outgrow()
         compared = ComparedOperator(self._evaluation, self._operator)
         self._begin(compared, compared.start())
 
@@ -134,12 +177,14 @@ class MaintainedBody:
         self._root, self._none, self.length = root, whole.take(slice(0)), whole.length
 
 
-def following(evaluation: Evaluation, operator: Operator, most: int, scans: list[ScanOperator]) -> ChangeOperator:
-    """An operator that tells the changes of this one, and holds no table of more than `most` bytes. The scans in it go
-    into the list."""
+def following(
+    evaluation: Evaluation, operator: Operator, most: int, scans: list[ScanOperator], joins: list[TwoSidedOperator]
+) -> ChangeOperator:
+    """An operator that tells the changes of this one, and holds no table of more than `most` bytes. The scans and joins
+    in it go into the lists."""
 
     def inner(operator: Operator) -> ChangeOperator:
-        return following(evaluation, operator, most, scans)
+        return following(evaluation, operator, most, scans, joins)
 
     match operator:
         case algebra.Unit() | algebra.Data():
@@ -157,7 +202,8 @@ def following(evaluation: Evaluation, operator: Operator, most: int, scans: list
             return RowwiseOperator(evaluation, operator, inner(operator.inner))
         case algebra.Join() | algebra.LeftJoin() | algebra.Minus() | algebra.Exists():
             left, right = algebra.parts_of(operator)
-            return TwoSidedOperator(evaluation, operator, inner(left), inner(right), most)
+            joins.append(TwoSidedOperator(evaluation, operator, inner(left), inner(right), most))
+            return joins[-1]
         case algebra.GroupBy():
             return GroupOperator(evaluation, operator, inner(operator.inner), most)
     return ComparedOperator(evaluation, operator)
