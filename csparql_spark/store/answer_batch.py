@@ -19,6 +19,7 @@ the store has, or has forgotten, is passed over.
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from typing import NamedTuple
 
 from csparql_spark.disk.checksum import AnswerHead, answer_sum
@@ -78,8 +79,8 @@ class AnswerBatch:
         return len(self._answers)
 
     def add(self, answer: StoredAnswer) -> None:
-        """The next answer; those of a query come in the order of their instants. Raises `StoreError` for a change that
-        is not wanted (see `wants_change`)."""
+        """The next answer; those of a query come in the order of their instants. A change that is not kept as one is
+        made whole. Raises `StoreError` where what it is from cannot be read."""
         self._answers.append(answer)
         self._prepare(answer)
 
@@ -138,13 +139,15 @@ class AnswerBatch:
         state = self._state(key)
         if not state.takes(answer.instant):
             if answer.since is None:
-                self._older.append(_row(answer, answer.payload, keyframes.after_whole(answer.instant, answer.rows)))
+                self._older.append(_row(answer, answer.payload, _after_whole(answer)))
             return
         newest = state.newest
-        if answer.since is not None:
-            if newest is None and not self._known.is_registered(answer.query):
-                return  # it was deleted, and all that it said
-            after = self._changed(answer, newest)
+        if answer.since is not None and newest is None and not self._known.is_registered(answer.query):
+            return  # it was deleted, and all that it said
+        after = None if answer.since is None or newest is None else self._after(answer, newest)
+        if after is None and answer.since is not None:
+            answer = self._made_whole(key, answer, answer.since, newest)
+        if after is not None:
             self._wholes[key] = self._handed(key, answer)
             self._rows.append(_row(answer, answer.payload, after, answer.since))
         else:
@@ -152,16 +155,28 @@ class AnswerBatch:
             self._rows.append(_row(answer, payload, after, None if after.changes == 0 else newest and newest.instant))
         self._states[key] = state._replace(newest=after)
 
-    def _changed(self, answer: StoredAnswer, newest: Newest | None) -> Newest:
+    def _after(self, answer: StoredAnswer, newest: Newest) -> Newest | None:
+        """The newest answer where this change is stored; None if it is not kept as one: others have written meanwhile,
+        or its texts are long."""
         from csparql_spark.answers.delta_bytes import changed_rows
 
-        changed = changed_rows(answer.payload)
-        if newest is None or answer.since != newest.instant or not keyframes.keeps_change(newest, answer.rows, changed):
+        changed, size = changed_rows(answer.payload), len(answer.payload)
+        kept = answer.since == newest.instant and keyframes.keeps_change(newest, answer.rows, changed)
+        if not kept or not keyframes.keeps_size(newest, size):
+            return None
+        return keyframes.after_change(newest, answer.instant, answer.rows, changed=changed, size=size)
+
+    def _made_whole(self, key: PartKey, answer: StoredAnswer, since: int, newest: Newest | None) -> StoredAnswer:
+        """The answer that a change leads to."""
+        known = newest is not None and newest.instant == since
+        before = self._before(key, newest) if newest is not None and known else self._known.read_whole(key, since)
+        whole = None if before is None else before.after((answer.payload,), answer.instant)
+        if whole is None:
             raise StoreError(
-                f"the change of the query {answer.query} at {answer.instant} since {answer.since} is not wanted: the "
-                f"newest answer that is stored is {newest}"
+                f"the change of the query {answer.query} at {answer.instant} cannot be stored: what it is from, the "
+                f"answer at {since}, cannot be read; the newest one that is stored is {newest}"
             )
-        return keyframes.after_change(newest, answer.instant, answer.rows, changed)
+        return replace(answer, content=whole.payload, since=None)
 
     def _compared(self, key: PartKey, answer: StoredAnswer, newest: Newest | None) -> tuple[bytes, Newest]:
         """What is stored of a whole answer."""
@@ -170,11 +185,13 @@ class AnswerBatch:
             before = self._before(key, newest)
             most = keyframes.most_changed(newest, answer.rows)
             change = None if before is None else before.change_to(now, most, listed=answer.listed)
-            if change is not None:
+            if change is not None and keyframes.keeps_size(newest, size := len(change.payload)):
                 self._wholes[key] = now if change.changed or before is None else before.again(answer.instant)
-                return change.payload, keyframes.after_change(newest, answer.instant, answer.rows, change.changed)
+                return change.payload, keyframes.after_change(
+                    newest, answer.instant, answer.rows, changed=change.changed, size=size
+                )
         self._wholes[key] = now
-        return answer.payload, keyframes.after_whole(answer.instant, answer.rows)
+        return answer.payload, _after_whole(answer)
 
     def _handed(self, key: PartKey, answer: StoredAnswer) -> HandedChanges:
         """The newest answer of a part after a change that was handed over."""
@@ -193,6 +210,10 @@ class AnswerBatch:
             return before
         whole = before.whole or self._known.read_whole(key, before.since)
         return None if whole is None else whole.after(before.changes, newest.instant)
+
+
+def _after_whole(answer: StoredAnswer) -> Newest:
+    return keyframes.after_whole(answer.instant, answer.rows, len(answer.payload))
 
 
 def _row(answer: StoredAnswer, payload: bytes, after: Newest, since: int | None = None) -> PreparedRow:

@@ -5,7 +5,8 @@
 An answer can be read as long as its keyframe and the changes up to it are there. A change weighs its rows, and what a
 head costs; a keyframe follows where the changes since the last one would weigh more than it, where a change would weigh
 more than half of the answer, and after `MOST_CHANGES` of them, so that no answer takes longer to be read. That nothing
-has changed weighs one row.
+has changed weighs one row. Where texts are of very different lengths rows say little of bytes: so the changes since a
+keyframe have no more of them than it has, or than `LEAST_BYTES`.
 
 To find out what has changed in an answer of few rows, and to write that, takes longer than to write it whole. So of
 those with fewer than `LEAST_COMPARED` only that is stored as a change in which nothing has changed.
@@ -14,9 +15,9 @@ those with fewer than `LEAST_COMPARED` only that is stored as a change in which 
     may_change(newest, rows=910)                # it is worth while to find out what has changed
     keeps_change(newest, rows=910, changed=12)  # so it is written as that
 
-Everything is counted in rows, which do not hang on how anything is spelled, and `newest` is what is stored of the query
-before the answer. So whether an answer is a keyframe is a function of the query's answers: neither of batches nor of
-restarts, nor of what was forgotten meanwhile.
+What is asked beforehand is counted in rows; bytes are those of the answer and of the change as they are written, before
+they are packed. `newest` is what is stored of the query before the answer. So whether an answer is a keyframe is a
+function of the query's answers: neither of batches nor of restarts, nor of what was forgotten meanwhile.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ HEAD = 16  # rows that a change weighs besides its own
 MOST_CHANGES = 100  # from one keyframe to the next
 LEAST_ROWS = 2 * HEAD  # an answer of fewer is always whole
 LEAST_COMPARED = 512  # rows of an answer of which it is stored what has changed
+LEAST_BYTES = 64 << 10
 
 
 class Newest(NamedTuple):
-    """The newest answer of a query that is stored: its rows, the instant and the rows of its keyframe, and what the
-    changes since that weigh, and how many there are."""
+    """The newest answer of a query that is stored: its rows, the instant, the rows and the bytes of its keyframe, and
+    what the changes since that weigh, how many there are, and their bytes."""
 
     instant: int
     rows: int
@@ -39,6 +41,8 @@ class Newest(NamedTuple):
     frame_rows: int
     weight: int = 0
     changes: int = 0
+    frame_size: int = 0
+    size: int = 0
 
 
 def is_compared(rows: int) -> bool:
@@ -72,12 +76,21 @@ def keeps_change(newest: Newest, rows: int, changed: int) -> bool:
     return changed <= most_changed(newest, rows)
 
 
-def after_change(newest: Newest, instant: int, rows: int, changed: int) -> Newest:
+def keeps_size(newest: Newest, size: int) -> bool:
+    """Whether there is room for a change of so many bytes."""
+    return newest.size + size <= max(newest.frame_size, LEAST_BYTES)
+
+
+def after_change(newest: Newest, instant: int, rows: int, *, changed: int, size: int) -> Newest:
     """The newest answer where that is stored as a change."""
     return newest._replace(
-        instant=instant, rows=rows, weight=newest.weight + weighs(changed), changes=newest.changes + 1
+        instant=instant,
+        rows=rows,
+        weight=newest.weight + weighs(changed),
+        changes=newest.changes + 1,
+        size=newest.size + size,
     )
 
 
-def after_whole(instant: int, rows: int) -> Newest:
-    return Newest(instant, rows, instant, rows)
+def after_whole(instant: int, rows: int, size: int) -> Newest:
+    return Newest(instant, rows, instant, rows, frame_size=size)

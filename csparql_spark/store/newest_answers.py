@@ -203,31 +203,41 @@ def _state(connection: sqlite3.Connection, key: PartKey) -> StoredState:
     failed = connection.execute("SELECT 1 FROM failures WHERE query = ?", (query,)).fetchone() is not None
     try:
         row = connection.execute(
-            "SELECT instant, rows, frame, weight FROM answers WHERE query = ? AND part = ? "
-            "ORDER BY instant DESC LIMIT 1",
+            "SELECT instant, rows, coalesce(size, length(payload)), frame, weight FROM answers WHERE query = ? AND "
+            "part = ? ORDER BY instant DESC LIMIT 1",
             key,
         ).fetchone()
         newest = None if row is None else _newest(connection, key, *row)
     except (PageDamaged, TypeError):  # the index says where it is; nothing can be made of it
-        (instant,) = connection.execute("SELECT max(instant) FROM answers WHERE query = ? AND part = ?", key).fetchone()
-        newest = after_whole(instant, 0)
+        (instant,) = connection.execute(
+            "SELECT max(instant) FROM answers WHERE query = ? AND part = ? AND typeof(instant) = 'integer'", key
+        ).fetchone()
+        newest = None if instant is None else after_whole(instant, 0, 0)
     return StoredState(newest, gone, failed)
 
 
 def _newest(
-    connection: sqlite3.Connection, key: PartKey, instant: int, rows: int, frame: int | None, weight: int | None
+    connection: sqlite3.Connection,
+    key: PartKey,
+    instant: int,
+    rows: int,
+    size: int,
+    frame: int | None,
+    weight: int | None,
 ) -> Newest:
     """What a row of the table says; `TypeError` where it is damaged, and something else stands there than numbers."""
     if frame is None or frame == instant:
-        return _of_numbers(after_whole(instant, rows))
+        return _of_numbers(after_whole(instant, rows, size))
     chain = connection.execute(
-        "SELECT instant, rows FROM answers WHERE query = ? AND part = ? AND instant BETWEEN ? AND ? "
-        "AND (frame = ? OR instant = ?) ORDER BY instant",
+        "SELECT instant, rows, coalesce(size, length(payload)) FROM answers WHERE query = ? AND part = ? AND "
+        "instant BETWEEN ? AND ? AND (frame = ? OR instant = ?) ORDER BY instant",
         (*key, frame, instant, frame, frame),
     ).fetchall()
-    # Without its keyframe nothing can be made of a change: the next answer is whole.
-    begun = bool(chain) and chain[0][0] == frame
-    return _of_numbers(Newest(instant, rows, frame, chain[0][1] if begun else 0, weight or 0, len(chain) - begun))
+    if not chain or chain[0][0] != frame:  # without its keyframe nothing can be made of a change: the next is whole
+        return _of_numbers(Newest(instant, rows, frame, 0, weight or 0, len(chain)))
+    (_, frame_rows, frame_size), *changes = chain
+    sizes = [size for _, _, size in changes]
+    return _of_numbers(Newest(instant, rows, frame, frame_rows, weight or 0, len(changes), frame_size, sum(sizes)))
 
 
 def _of_numbers(newest: Newest) -> Newest:

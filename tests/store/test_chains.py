@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from csparql_spark.answers.bindings import Result
 from csparql_spark.answers.delta import delta_of, folded
 from csparql_spark.answers.delta_bytes import to_bytes
+from csparql_spark.disk.errors import StoreError
 from csparql_spark.store import StoredAnswer, chains, folding, keyframes, newest_answers
 from csparql_spark.store.inspection import inspect
 from csparql_spark.store.order import AnswerOrder
@@ -32,8 +33,8 @@ several = st.tuples(histories(1), histories(2), histories(3, most=3))
 
 @pytest.fixture(autouse=True)
 def _answers_of_fewer_rows_are_compared() -> Iterator[None]:
-    """So that histories may be short."""
-    with mock.patch.object(keyframes, "LEAST_COMPARED", 32):
+    """So that histories may be short, and rows, too."""
+    with mock.patch.object(keyframes, "LEAST_COMPARED", 32), mock.patch.object(keyframes, "LEAST_BYTES", 64):
         yield
 
 
@@ -53,7 +54,7 @@ def rows(store: Opened) -> list[AnswerRow]:
 def twin(history: History) -> list[tuple[bytes, int | None, int, int]]:
     """Payload, since, frame and weight of each answer, as the rule is told: from two wholes, one after the other."""
     found: list[tuple[bytes, int | None, int, int]] = []
-    frame, frame_rows, weight, count = 0, 0, 0, 0
+    frame, frame_rows, weight, count, room = 0, 0, 0, 0, 0
     before: Result | None = None
     for at, now in enumerate(history.answers, 1):
         changed = None
@@ -62,13 +63,15 @@ def twin(history: History) -> list[tuple[bytes, int | None, int, int]]:
             changed = len(delta.added) + len(delta.removed) + len(delta.stayed)
             weighs = changed + 16 if changed else 1
             worth = 2 * weighs <= len(now) if changed else len(now) >= 32
-            if worth and weight + weighs <= frame_rows and count < 100:
-                weight, count = weight + weighs, count + 1
+            size = len(to_bytes(delta))
+            if worth and weight + weighs <= frame_rows and count < 100 and size <= room:
+                weight, count, room = weight + weighs, count + 1, room - size
                 found.append((to_bytes(delta), 1000 * (at - 1), frame, weight))
             else:
                 changed = None
         if changed is None:
             frame, frame_rows, weight, count = 1000 * at, len(now), 0, 0
+            room = max(len(now.to_bytes()), keyframes.LEAST_BYTES)
             found.append((now.to_bytes(), None, frame, 0))
         before = now
     return found
@@ -275,11 +278,62 @@ def test_a_whole_behind_changes_that_were_handed_over_is_compared(store: Opened,
     again.close()
 
 
-def test_a_change_that_is_not_wanted_is_refused(store: Opened) -> None:
+def handed(told: list[StoredAnswer]) -> list[StoredAnswer]:
+    """The first as a whole, and each other one as what has changed since the one before."""
+    deltas = [to_bytes(delta_of(before.result, one.result)) for before, one in pairwise(told)]
+    return told[:1] + [
+        StoredAnswer(one.query, one.instant, 0, one.rows, delta, since=before.instant)
+        for before, one, delta in zip(told, told[1:], deltas)
+    ]
+
+
+def test_a_change_that_is_not_kept_as_one_is_made_whole(store: Opened) -> None:
+    """
+    instants   1000    2000    3000 │ 4000    5000
+    written by first   other   other│ first           in one batch, as far as the first knows since the first instant
+    stored as  whole   change  change change  whole   for which there is no room in the chain
+    """
+    shifts = (0, 30, 60, 75, 105)
+    told = [
+        StoredAnswer(
+            1,
+            1000 * at,
+            0,
+            200,
+            Result.bindings(("x",), [[f"<urn:{n:05}>" for n in range(shift, shift + 200)]]).to_bytes(),
+        )
+        for at, shift in enumerate(shifts, 1)
+    ]
+    with opened() as alone:
+        alone.answers.write(told)
+        expected = rows(alone)
+    assert [row.since for row in expected] == [None, 1000, 2000, 3000, None]
+    other = Opened(store.directory.path)
+    store.answers.write(told[:1])
+    other.answers.write(told[1:2])
+    other.answers.write(told[2:3])
+    # 4000 was compared with 1000 beforehand, of which it is no change; 5000 seemed to be one of it.
+    store.answers.write([told[3], handed(told)[4]])
+    assert rows(store) == expected
+    other.close()
+
+
+def test_changes_with_more_bytes_than_their_keyframe_are_made_whole(store: Opened) -> None:
+    told = heavy(6)
+    expected = [None] * 6
+    store.answers.write(handed(told))
+    assert [row.since for row in rows(store)] == expected
+    assert [one.payload for one in store.answers.after(1, 0, 99)] == [one.payload for one in told]
+    with opened() as other:
+        other.answers.write(told)
+        assert rows(other) == rows(store)
+
+
+def test_a_change_from_what_cannot_be_read_is_refused(store: Opened) -> None:
     told = long(3)
     store.answers.write(told[:1])
     delta = to_bytes(delta_of(told[1].result, told[2].result))
-    with pytest.raises(Exception, match="is not wanted"):
+    with pytest.raises(StoreError, match=r"the answer at 2000, cannot be read"):
         store.answers.write([StoredAnswer(1, 3000, 0, 200, delta, since=2000)])
     # What is stored, and what has failed, is passed over.
     store.answers.write([StoredAnswer(1, 1000, 0, 200, delta, since=500)])
@@ -386,7 +440,8 @@ def heavy(count: int, size: int = 100_000) -> list[StoredAnswer]:
 def test_a_chain_may_have_more_bytes_than_its_answers(store: Opened) -> None:
     """In whatever order they are read, and whether or not somebody goes on from one."""
     told = heavy(20)
-    store.answers.write(told)
+    with mock.patch.object(keyframes, "LEAST_BYTES", 1 << 40):
+        store.answers.write(told)
     assert {row.since is None for row in rows(store)[1:]} == {False}
     most = 150_000
     assert store.answers.size(1, 20_000) > 3 * chains.HELD * most

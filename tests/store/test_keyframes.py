@@ -41,13 +41,26 @@ def test_it_is_as_it_is_told(history: list[tuple[int, int]]) -> None:
             changed = max(changed, abs(rows - newest.rows))
             change = keyframes.keeps_change(newest, rows, changed)
             assert keyframes.may_change(newest, rows) or not change
-        newest = keyframes.after_change(newest, at, rows, changed) if change else keyframes.after_whole(at, rows)
+        newest = (
+            keyframes.after_change(newest, at, rows, changed=changed, size=0)
+            if change
+            else keyframes.after_whole(at, rows, 0)
+        )
         found.append(change)
     assert found == told(history)
 
 
 def test_small_answers_are_whole_unless_nothing_has_changed() -> None:
     for rows in (*range(40), *range(500, 600)):
-        newest = keyframes.after_whole(0, rows)
+        newest = keyframes.after_whole(0, rows, 0)
         assert keyframes.keeps_change(newest, rows, 0) == keyframes.may_change(newest, rows) == (rows >= 32)
         assert keyframes.keeps_change(newest, rows, 1) == (rows >= 512)
+
+
+def test_changes_have_no_more_bytes_than_their_keyframe() -> None:
+    for frame in (10, 100_000):
+        newest = keyframes.after_whole(0, 600, frame)
+        most = max(frame, keyframes.LEAST_BYTES)
+        assert keyframes.keeps_size(newest, most) and not keyframes.keeps_size(newest, most + 1)
+        newest = keyframes.after_change(newest, 1, 600, changed=3, size=most - 5)
+        assert keyframes.keeps_size(newest, 5) and not keyframes.keeps_size(newest, 6)
