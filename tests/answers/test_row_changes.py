@@ -395,6 +395,53 @@ def test_what_held_too_much_is_tried_again_ever_later(monkeypatch: pytest.Monkey
         assert [one for one in tries if 20 <= one < 79] == [20, 21, 23, 27, 35, 51, 67]
 
 
+def test_what_was_too_large_begins_again_when_it_has_room_to_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_module, "FEW", 10)
+    monkeypatch.setattr(body_module, "LONGEST", 2)
+    stage = Stage([("SELECT ?a ?c { ?a <urn:p> ?b OPTIONAL { ?b <urn:q> ?c } }", 30)])
+    query = stage.queries[0][-1]
+    followed, held = [], []
+
+    def run(instants: range, most: int, count: int = 5) -> bool:
+        query.limits = Limits(bytes=4 * most)
+        for now in instants:
+            stage.move(now, [(f"<urn:{now}-{n}>", "<urn:p>", f"<urn:{now}-{n}>") for n in range(count)])
+            query.move(after=now - 30)
+            query.changed()
+            followed.append(query._maintained._scans is not None)
+            held.append(query._maintained.nbytes)
+        return followed[-1]
+
+    assert run(range(1, 60), 1 << 30)
+    query.forget_changes()
+    assert run(range(60, 61), 1 << 30)
+    size = held[-1]  # as it begins
+    assert run(range(61, 70), 4 * size)
+    assert not run(range(70, 80), size // 2)
+    assert not run(range(80, 90), size + size // 2)  # it would fit, just so
+    assert run(range(90, 100), 4 * size)
+
+
+def test_what_joins_look_at_is_compared_with_all_that_they_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be more of it than there are matches."""
+    monkeypatch.setattr(body_module, "FEW", 10)
+    monkeypatch.setattr(body_module, "KEYED", 1)
+    body = "SELECT * { { ?a <urn:p> ?b . OPTIONAL { ?c <urn:q> ?b } } OPTIONAL { ?c <urn:r> ?d } }"
+    stage = Stage([(body, 900)])
+    twin = Twin(stage.queries[0][-1], body)
+    stage.move(
+        1,
+        [(f"<urn:a{n}>", "<urn:p>", "<urn:b>") for n in range(40)]
+        + [(f"<urn:c{n}>", "<urn:q>", "<urn:b>") for n in range(20)],
+    )
+    for now in range(2, 12):
+        stage.move(now, [(f"<urn:c{now}>", "<urn:r>", f"<urn:{now}>")])  # touches 40 of 800 rows, and 60 matches
+        twin.query.move(after=now - 900)
+        twin.check()
+    assert twin.query._maintained._scans is not None
+    assert twin.told == 9
+
+
 def test_what_would_hold_too_much_holds_wholes_and_then_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_module, "FEW", -1)
     monkeypatch.setattr(body_module, "LONGEST", 64)
