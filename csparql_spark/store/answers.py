@@ -29,7 +29,7 @@ from csparql_spark.store.answer_batch import AnswerBatch
 from csparql_spark.store.chains import AnswerRows, ChainReader
 from csparql_spark.store.measures import Cost, Measures
 from csparql_spark.store.newest_answers import NewestAnswers
-from csparql_spark.store.stored_answers import StoredAnswer
+from csparql_spark.store.stored_answers import SIZE, StoredAnswer
 from csparql_spark.store.waiting_groups import WaitingGroups
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class AnswerStore:
         low, high = min(wanted), max(wanted)
         try:
             rows = self._database.connection.execute(
-                "SELECT instant, part, frame, coalesce(size, length(payload)) FROM answers WHERE query = ?1 AND "
+                f"SELECT instant, part, frame, {SIZE} FROM answers WHERE query = ?1 AND "
                 "instant >= (SELECT min(coalesce(frame, instant)) FROM answers WHERE query = ?1 AND instant = ("
                 "SELECT min(instant) FROM answers WHERE query = ?1 AND instant >= ?2)) AND instant <= ?3 "
                 "ORDER BY instant, part",

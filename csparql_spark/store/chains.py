@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from csparql_spark.disk.damage import Damage, Damages, answer_damage
 from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
-from csparql_spark.store.stored_answers import COLUMNS, FROM_ANOTHER, AnswerRow, StoredAnswer, damage_of
+from csparql_spark.store.stored_answers import COLUMNS, FROM_ANOTHER, SIZE, AnswerRow, StoredAnswer, damage_of
 
 if TYPE_CHECKING:
     from csparql_spark.answers.bindings import Result
@@ -144,7 +144,7 @@ class ChainReader:
         ).fetchone()
         known = min((held.instant for held in self._wholes.values() if held.frame == frame), default=instant)
         sizes = self._rows.connection.execute(
-            "SELECT instant, sum(coalesce(size, length(payload))) FROM answers "
+            f"SELECT instant, sum({SIZE}) FROM answers "
             "WHERE query = ? AND instant >= ? AND instant <= ? GROUP BY instant ORDER BY instant",
             (self._query, frame if known >= instant else known + 1, instant),
         ).fetchall()

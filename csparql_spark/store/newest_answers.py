@@ -26,6 +26,7 @@ from csparql_spark.disk.database import Database
 from csparql_spark.disk.errors import PageDamaged
 from csparql_spark.store.chains import AnswerRows, ChainReader
 from csparql_spark.store.keyframes import Newest, after_whole
+from csparql_spark.store.stored_answers import SIZE
 
 if TYPE_CHECKING:
     from csparql_spark.answers.bindings import Result
@@ -203,7 +204,7 @@ def _state(connection: sqlite3.Connection, key: PartKey) -> StoredState:
     failed = connection.execute("SELECT 1 FROM failures WHERE query = ?", (query,)).fetchone() is not None
     try:
         row = connection.execute(
-            "SELECT instant, rows, coalesce(size, length(payload)), frame, weight FROM answers WHERE query = ? AND "
+            f"SELECT instant, rows, {SIZE}, frame, weight FROM answers WHERE query = ? AND "
             "part = ? ORDER BY instant DESC LIMIT 1",
             key,
         ).fetchone()
@@ -229,7 +230,7 @@ def _newest(
     if frame is None or frame == instant:
         return _of_numbers(after_whole(instant, rows, size))
     chain = connection.execute(
-        "SELECT instant, rows, coalesce(size, length(payload)) FROM answers WHERE query = ? AND part = ? AND "
+        f"SELECT instant, rows, {SIZE} FROM answers WHERE query = ? AND part = ? AND "
         "instant BETWEEN ? AND ? AND (frame = ? OR instant = ?) ORDER BY instant",
         (*key, frame, instant, frame, frame),
     ).fetchall()

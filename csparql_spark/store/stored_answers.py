@@ -88,6 +88,8 @@ class AnswerRow(NamedTuple):
 
 
 COLUMNS = ", ".join(AnswerRow._fields)
+# Bytes of the payload, also of one from before that was noted; what is damaged may be of any type.
+SIZE = "iif(typeof(size) = 'integer', size, length(payload))"
 FROM_ANOTHER = "it is told as what has changed since another one"  # why one may be damaged where another one is
 
 

@@ -479,3 +479,18 @@ def test_the_order_knows_no_chains(store: Opened) -> None:
     store.answers.write(told)
     places = AnswerOrder(store.database).after(0, head=99, limit=99)
     assert [(place.position, place.instant) for place in places] == [(at, 1000 * at) for at in range(1, 6)]
+
+
+@pytest.mark.parametrize("name, value", [("size", "much"), ("instant", b"then"), ("rows", "some"), ("weight", b"")])
+def test_a_number_that_is_none_hurts_nobody_else(store: Opened, name: str, value: object) -> None:
+    told = long(5)
+    store.answers.write([*told[:4], StoredAnswer(2, 4000, 0, 200, told[0].payload)])
+    with store.database.transaction() as connection:
+        connection.execute(f"UPDATE answers SET {name} = ? WHERE query = 1 AND instant = 4000", (value,))
+    again = Opened(store.directory.path)
+    again.answers.write([told[4], StoredAnswer(2, 5000, 0, 200, told[0].payload)])
+    assert [one.payload for one in again.answers.at(2, 5000)] == [told[0].payload]
+    assert [one.payload for one in again.answers.at(1, 3000)] == [told[2].payload]
+    assert again.answers.at(1, 5000)[0].payload in (told[4].payload, b"")
+    assert again.answers.size(1, 5000) > 0
+    again.close()
