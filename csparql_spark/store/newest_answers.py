@@ -208,7 +208,7 @@ def _state(connection: sqlite3.Connection, key: PartKey) -> StoredState:
             "part = ? ORDER BY instant DESC LIMIT 1",
             key,
         ).fetchone()
-        newest = None if row is None else _newest(connection, key, *row)
+        newest = None if row is None else _newest(connection, key, LastRow(*row))
     except (PageDamaged, TypeError):  # the index says where it is; nothing can be made of it
         (instant,) = connection.execute(
             "SELECT max(instant) FROM answers WHERE query = ? AND part = ? AND typeof(instant) = 'integer'", key
@@ -217,16 +217,19 @@ def _state(connection: sqlite3.Connection, key: PartKey) -> StoredState:
     return StoredState(newest, gone, failed)
 
 
-def _newest(
-    connection: sqlite3.Connection,
-    key: PartKey,
-    instant: int,
-    rows: int,
-    size: int,
-    frame: int | None,
-    weight: int | None,
-) -> Newest:
-    """What a row of the table says; `TypeError` where it is damaged, and something else stands there than numbers."""
+class LastRow(NamedTuple):
+    """The last row of a part, as it stands in the table: what is damaged may be of any type."""
+
+    instant: int
+    rows: int
+    size: int
+    frame: int | None
+    weight: int | None
+
+
+def _newest(connection: sqlite3.Connection, key: PartKey, last: LastRow) -> Newest:
+    """What the table says; `TypeError` where it is damaged, and something else stands there than numbers."""
+    instant, rows, size, frame, weight = last
     if frame is None or frame == instant:
         return _of_numbers(after_whole(instant, rows, size))
     chain = connection.execute(
