@@ -11,7 +11,7 @@
 Nothing is locked while an answer is put together of several rows. What is told never changes, and where its keyframe
 has gone in between it is forgotten itself: then there is nothing, as if it had been asked for a moment later.
 
-A chain may have many times the bytes of its answers: what it weighs is counted in rows (see `keyframes`). So an answer
+A keyframe may have many times the bytes of the answers after it. So an answer
 whose size matters is put together change by change, until there is more than it may have.
 
 Where a row of a chain is damaged, those after it cannot be put together up to the next keyframe, and say so.

@@ -17,7 +17,7 @@ from csparql_spark.log.contents import QueryRegistered
 from csparql_spark.rdf.chunk import Chunk
 from csparql_spark.schedule import relay as module
 from csparql_spark.schedule.relay import Relay, chunk_of, draft_of
-from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord
+from csparql_spark.store import QueryRecord, StoredAnswer, StreamRecord, keyframes
 from csparql_spark.store.waiting_groups import WaitingGroups
 from tests.examples import examples
 from tests.store.opened import Opened
@@ -221,6 +221,7 @@ def test_how_large_an_answer_is_does_not_hang_on_those_before(store: Opened, mon
     """One row of many is long, and another one each time: what has changed since the keyframe has many times the
     bytes of an answer."""
     query = registered(store)
+    monkeypatch.setattr(keyframes, "LEAST_BYTES", 1 << 40)
     rest = "".join(f'<urn:s> <urn:at> "{number:04}" .\n' for number in range(600))
     instants = range(1000, 21_000, 1000)
     for at in instants:

@@ -32,7 +32,7 @@ from csparql_spark.server.subscribers.subscription import (
     start_after,
 )
 from csparql_spark.server.subscribers.voices import AskedChanges
-from csparql_spark.store import AnswerStore, StoredAnswer
+from csparql_spark.store import AnswerStore, StoredAnswer, keyframes
 from csparql_spark.store.chains import AnswerRows, ChainReader
 from csparql_spark.store.registry import QueryRecord
 from tests.examples import examples
@@ -278,6 +278,7 @@ def test_wholes_are_put_together_of_the_one_before(teller: Teller, monkeypatch: 
 def test_how_large_an_answer_is_does_not_hang_on_those_before(teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
     """One row of many is long, and another one each time."""
     monkeypatch.setattr(instants, "MOST_TOLD", 300_000)
+    monkeypatch.setattr(keyframes, "LEAST_BYTES", 1 << 40)
     for at in range(12):
         teller.say([(f"{at:0100000}", ALWAYS), *MANY], listed=False)
     assert teller.store.size(teller.rows, 12_000) > 6 * instants.MOST_TOLD

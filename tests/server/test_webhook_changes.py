@@ -19,6 +19,7 @@ from csparql_spark.server.app import create_app
 from csparql_spark.server.backend import Backend
 from csparql_spark.server.settings import Settings
 from csparql_spark.server.sinks import webhooks
+from csparql_spark.store import keyframes
 from csparql_spark.store.chains import ChainReader
 from tests.server.playing import Engine, registered
 from tests.server.test_webhooks import Call, Receiver, backend, observe, receiver, settings, until
@@ -129,6 +130,7 @@ def test_how_large_an_answer_is_does_not_hang_on_those_before(
 ) -> None:
     """One row of many is long, and another one each time."""
     monkeypatch.setattr(webhooks, "MOST_TOLD", 300_000)
+    monkeypatch.setattr(keyframes, "LEAST_BYTES", 1 << 40)
     query = registered(client)
     client.post("/queries/q/pause")
     many = [f"m{number:03}" for number in range(600)]
