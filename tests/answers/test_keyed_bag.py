@@ -58,7 +58,7 @@ def test_the_rows_under_a_key_are_found(spare: int, width: int, seed: int) -> No
                 left = sorted({row[0] for row in there})
                 bag.keep(np.array(left, dtype=np.int64))
                 there = Counter({(left.index(key), *row): count for (key, *row), count in there.items()})
-            assert bag.nbytes > 0
+            assert bag.nbytes > 0 or not len(bag)
 
 
 def test_it_takes_no_more_room_than_it_may() -> None:
