@@ -92,7 +92,7 @@ def test_a_query_that_has_failed_says_how_to_go_on(house: House, watched: Watche
     page, query = watching(house, watched)
     house.store.write((), [(query, NOW + 5_000, "its answer has too many rows")])
     told = page.locator("p.wrong-box", has_text="Failed at")
-    expect(told).to_contain_text(f"its answer has too many rows. To change it, DELETE {house.url}/queries/Hot and PUT")
+    expect(told).to_contain_text(f"its answer has too many rows. To change it, PUT the changed text to {house.url}/queries/Hot")
 
 
 def test_an_instant_of_producers_is_told_as_it_is_stamped(house: House, watched: Watched) -> None:
