@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csparql_spark.answers.maintained import keyed_bag as module
+from csparql_spark.answers.maintained import numbered_rows as module
 from csparql_spark.answers.maintained.keyed_bag import KeyedBag
 from csparql_spark.kernel.limits import TooMuchAtOnce
 from tests.examples import examples

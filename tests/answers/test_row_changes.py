@@ -14,7 +14,7 @@ from csparql_spark.answers import shared_templates
 from csparql_spark.answers.incremental import Incremental, TooManyRows, TooMuch
 from csparql_spark.answers.limits import Limits
 from csparql_spark.answers.maintained import body as body_module
-from csparql_spark.answers.maintained import distinct_rows, groups, join_side, keyed_bag, row_calendar
+from csparql_spark.answers.maintained import join_side, numbered_rows, row_calendar
 from csparql_spark.answers.tables import Table
 from csparql_spark.kernel import native
 from csparql_spark.language.rules.rule import Atom, Rule
@@ -82,7 +82,7 @@ def selects(random: Random, count: int, writer: type[Writer] = Writer) -> list[s
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many rows that have gone are held, and of how many matches the whole is compared: of none, or of few."""
     spare, few = request.param
-    for module in (keyed_bag, distinct_rows, groups, join_side, row_calendar):
+    for module in (numbered_rows, row_calendar):
         monkeypatch.setattr(module, "SPARE", spare)
     monkeypatch.setattr(body_module, "FEW", few)
     monkeypatch.setattr(body_module, "LONGEST", 64 if few > 0 else 0)
@@ -289,7 +289,7 @@ def test_aggregates_of_all_kinds_of_numbers(head: str, tail: str, seed: int) -> 
 def test_what_is_held_grows_with_the_rows_and_not_with_their_coming_again(
     body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (keyed_bag, distinct_rows, groups, join_side, row_calendar):
+    for module in (numbered_rows, row_calendar):
         monkeypatch.setattr(module, "SPARE", 64)
     monkeypatch.setattr(body_module, "FEW", -1)
     monkeypatch.setattr(body_module, "LONGEST", 0)

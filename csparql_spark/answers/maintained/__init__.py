@@ -4,7 +4,8 @@
 - `scans`                         matches, as their tables note what becomes of them
 - `row_calendar`                  when they end
 - `row_by_row`                    operators of which each row is made of one
-- `keyed_bag`                     rows that come and go, found by their keys
+- `numbered_rows`                 rows that come and go, by numbers, and columns by these
+- `keyed_bag`                     such rows, found by their keys
 - `distinct_rows`                 DISTINCT
 - `groups`                        GROUP BY
 - `group_values`                  what an expression says in each group

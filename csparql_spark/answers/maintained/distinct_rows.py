@@ -12,15 +12,13 @@ import numpy as np
 
 from csparql_spark.answers import algebra
 from csparql_spark.answers.maintained.keyed_bag import KeyedBag
+from csparql_spark.answers.maintained.numbered_rows import NumberedRows, with_room
 from csparql_spark.answers.maintained.row_by_row import ChangeOperator
 from csparql_spark.answers.maintained.row_changes import SIGN, cells, signed
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.tables import Table, latest_of, united
-from csparql_spark.kernel.rows import RowBag
 from csparql_spark.kernel.sort import dense_ranks
 from csparql_spark.relations.tags import NEVER
-
-SPARE = 4096  # rows that may have gone beside as many as there are
 
 
 class DistinctOperator:
@@ -29,8 +27,7 @@ class DistinctOperator:
         self._begin(tagged=False)
 
     def _begin(self, tagged: bool) -> None:
-        self._rows = RowBag(max(1, len(self._names)), self._most)
-        self._there = 0
+        self._rows = NumberedRows(len(self._names), self._most)
         self._until = KeyedBag(1, self._most) if tagged else None  # by the number of a row, its tags
         self._latest = np.empty(0, dtype=np.int64)  # by the number of a row
 
@@ -47,13 +44,12 @@ class DistinctOperator:
     def _taken(self, rows: Table) -> Table:
         signs = rows.columns[SIGN]
         numbers, came, went = self._rows.add(cells(rows.untagged(), self._names), signs)
-        self._there += len(came) - len(went)
         if self._until is None:
             changes = united([signed(self._table(came), 1), signed(self._table(went), -1)])
         else:
             assert rows.tag is not None
             changes = self._held(self._until, numbers, rows.tag, signs)
-        if len(self._rows) > SPARE + 2 * self._there:
+        if self._rows.sparse:
             self._forget()
         return changes
 
@@ -64,10 +60,7 @@ class DistinctOperator:
     def _held(self, until: KeyedBag, numbers: np.ndarray, tags: np.ndarray, signs: np.ndarray) -> Table:
         """What becomes of these rows, which come and go until then."""
         until.add(numbers, [tags], signs)
-        if len(self._rows) > len(self._latest):
-            more = np.full(len(self._rows) + len(self._rows) // 2, NEVER)
-            more[: len(self._latest)] = self._latest
-            self._latest = more
+        self._latest = with_room(self._latest, len(self._rows), NEVER)
         touched, places = dense_ranks(numbers)
         had = self._latest[touched]
         come = signs > 0
@@ -86,12 +79,7 @@ class DistinctOperator:
 
     def _forget(self) -> None:
         """Go on without the rows that have gone."""
-        counts = self._rows.counts
-        there = np.flatnonzero(counts > 0)
-        columns = self._rows.columns(there)
-        self._rows = RowBag(max(1, len(self._names)), self._most)
-        if len(there):
-            self._rows.add(columns, counts[there])
+        there = self._rows.forget()
         if self._until is not None:
             self._until.keep(there)
             self._latest = self._latest[there]

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from csparql_spark.answers.maintained.numbered_rows import with_room
+
 
 class GroupExtremes:
     def __init__(self, *, greatest: bool) -> None:
@@ -29,12 +31,8 @@ class GroupExtremes:
 
     def reserve(self, size: int) -> None:
         """Have room for so many groups."""
-        more = size - len(self._known)
-        if more > 0:
-            more += size // 2
-            self._known = np.concatenate([self._known, np.zeros(more, dtype=bool)])
-            self._numbers = np.concatenate([self._numbers, np.zeros(more)])
-            self._ids = np.concatenate([self._ids, np.zeros(more, dtype=np.int64)])
+        self._known, self._numbers = with_room(self._known, size), with_room(self._numbers, size)
+        self._ids = with_room(self._ids, size)
 
     def add(self, groups: np.ndarray, ids: np.ndarray, numbers: np.ndarray, signs: np.ndarray) -> None:
         numbers = self._sign * numbers

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csparql_spark.answers.grouping import EXACT, Grouping, TermColumn, double_result, exact_result
+from csparql_spark.answers.maintained.numbered_rows import with_room
 from csparql_spark.answers.plain_numbers import DECIMAL, DOUBLE, INTEGER, OTHER, PLACES
 from csparql_spark.kernel.group import DoubleSums, IntegerSums
 
@@ -39,7 +40,7 @@ class GroupKinds:
     """How many values of each kind a group has."""
 
     def __init__(self) -> None:
-        self._counts = np.zeros((0, KINDS), dtype=np.int64)
+        self._counts = np.zeros((KINDS, 0), dtype=np.int64)
 
     @property
     def nbytes(self) -> int:
@@ -47,26 +48,24 @@ class GroupKinds:
 
     def reserve(self, size: int) -> None:
         """Have room for so many groups."""
-        if size > len(self._counts):
-            more = np.zeros((size + size // 2, KINDS), dtype=np.int64)
-            more[: len(self._counts)] = self._counts
-            self._counts = more
+        self._counts = with_room(self._counts, size)
 
     def add(self, groups: np.ndarray, kinds: np.ndarray, signs: np.ndarray) -> None:
-        np.add.at(self._counts, (groups, kinds), signs)
+        np.add.at(self._counts, (kinds, groups), signs)
 
     def of(self, groups: np.ndarray) -> np.ndarray:
-        return self._counts[groups]
+        """By kind and group."""
+        return self._counts[:, groups]
 
     def alike(self, groups: np.ndarray) -> np.ndarray:
         """Which groups have values, and plain ones only that can be compared: doubles, or no doubles."""
-        counts = self._counts[groups]
-        total, doubles = counts.sum(axis=1), counts[:, DOUBLE]
-        return (counts[:, OTHER] == 0) & (total > 0) & ((doubles == 0) | (doubles == total))
+        counts = self.of(groups)
+        total, doubles = counts.sum(axis=0), counts[DOUBLE]
+        return (counts[OTHER] == 0) & (total > 0) & ((doubles == 0) | (doubles == total))
 
     def keep(self, groups: np.ndarray) -> None:
         """The only groups that there are; the first of them is 0 from now on, …"""
-        self._counts = self._counts[groups]
+        self._counts = self._counts[:, groups]
 
 
 class GroupSums:
@@ -93,9 +92,9 @@ class GroupSums:
                 self._millionths.add(mine, np.rint(values * 10**PLACES).astype(np.int64), often)
 
     def results(self, function: str, groups: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, TermColumn]:
-        total = counts.sum(axis=1)
-        doubles = (counts[:, DOUBLE] == total) & (total > 0)
-        exact = (counts[:, DOUBLE] == 0) & (counts[:, OTHER] == 0) & (total > 0)
+        total = counts.sum(axis=0)
+        doubles = (counts[DOUBLE] == total) & (total > 0)
+        exact = (counts[DOUBLE] == 0) & (counts[OTHER] == 0) & (total > 0)
         terms: TermColumn = [None] * len(groups)
         places = np.flatnonzero(doubles)
         if len(places):
@@ -104,7 +103,7 @@ class GroupSums:
             ):
                 terms[place] = double_result(function, sum_, count)
         places = np.flatnonzero(exact)
-        decimals = counts[places, DECIMAL] > 0
+        decimals = counts[DECIMAL, places] > 0
         for place, count, whole, part, decimal in zip(
             places.tolist(),
             total[places].tolist(),

@@ -20,6 +20,7 @@ from csparql_spark.answers.grouping import Grouping, Values
 from csparql_spark.answers.maintained.group_extremes import GroupExtremes
 from csparql_spark.answers.maintained.group_sums import GroupKinds, GroupSums, PlainValues
 from csparql_spark.answers.maintained.keyed_bag import KeyedBag
+from csparql_spark.answers.maintained.numbered_rows import with_room
 from csparql_spark.answers.tables import UNBOUND
 
 OF_SETS = ("min", "max", "sample")  # aggregates that do not mind how often a value is there
@@ -49,10 +50,7 @@ class GroupValues:
 
     def reserve(self, size: int) -> None:
         """Have room for so many groups."""
-        if size > self._counts.shape[1]:
-            more = np.zeros((2, size + size // 2), dtype=np.int64)
-            more[:, : self._counts.shape[1]] = self._counts
-            self._counts = more
+        self._counts = with_room(self._counts, size)
         self._kinds.reserve(size)
         for extremes in self._extremes.values():
             extremes.reserve(size)

@@ -13,14 +13,12 @@ import numpy as np
 from csparql_spark.answers import algebra
 from csparql_spark.answers.computing import Expression
 from csparql_spark.answers.maintained.group_values import GroupValues
+from csparql_spark.answers.maintained.numbered_rows import NumberedRows, with_room
 from csparql_spark.answers.maintained.row_by_row import ChangeOperator
 from csparql_spark.answers.maintained.row_changes import SIGN, signed
 from csparql_spark.answers.operators import Evaluation
 from csparql_spark.answers.tables import Table, united
-from csparql_spark.kernel.rows import RowBag
 from csparql_spark.kernel.sort import distinct, ordered
-
-SPARE = 4096  # groups that may have gone beside as many as there are
 
 
 class GroupOperator:
@@ -30,7 +28,7 @@ class GroupOperator:
 
     def _begin(self) -> None:
         operator = self._operator
-        self._keys = RowBag(max(1, len(operator.keys)), self._most)
+        self._keys = NumberedRows(len(operator.keys), self._most)
         if not operator.keys:  # one group, for whose being there no row is needed
             self._keys.add([np.zeros(1, dtype=np.int64)])
         expressions: dict[Expression, list[algebra.Aggregate]] = {}
@@ -41,7 +39,6 @@ class GroupOperator:
             expression: GroupValues(self._evaluation.grouping, expression, aggregates, self._most)
             for expression, aggregates in expressions.items()
         }
-        self._there = 0  # groups
         self._shown = np.zeros(0, dtype=bool)  # by group, whether anything was said of it
         self._said = np.zeros((len(operator.aggregates), 0), dtype=np.int64)  # by aggregate and group
 
@@ -68,19 +65,13 @@ class GroupOperator:
         if not keys and not self._shown[0]:
             touched = np.zeros(1, dtype=np.int64)
         changes = self._changes_of(touched)
-        if len(self._keys) > SPARE + 2 * self._there:
+        if self._keys.sparse:
             self._forget()
         return changes
 
     def _reserve(self, size: int) -> None:
         """Have room for so many groups."""
-        if size > len(self._shown):
-            shown, said = (
-                np.zeros(size + size // 2, dtype=bool),
-                np.zeros((len(self._said), size + size // 2), np.int64),
-            )
-            shown[: len(self._shown)], said[:, : len(self._shown)] = self._shown, self._said
-            self._shown, self._said = shown, said
+        self._shown, self._said = with_room(self._shown, size), with_room(self._said, size)
         for values in self._values.values():
             values.reserve(size)
 
@@ -95,7 +86,6 @@ class GroupOperator:
         other = (had != there) | (now != before).any(axis=0)
         old, new = other & had, other & there
         self._shown[groups], self._said[:, groups] = there, now
-        self._there += int(np.count_nonzero(new)) - int(np.count_nonzero(old))
         come, gone = self._table(groups[new], now[:, new]), self._table(groups[old], before[:, old])
         return united([signed(come, 1), signed(gone, -1)])
 
@@ -119,12 +109,7 @@ class GroupOperator:
 
     def _forget(self) -> None:
         """Go on without the groups that have gone."""
-        counts = self._keys.counts
-        there = np.flatnonzero(counts > 0)
-        columns = self._keys.columns(there)
-        self._keys = RowBag(max(1, len(self._operator.keys)), self._most)
-        if len(there):
-            self._keys.add(columns, counts[there])
+        there = self._keys.forget()
         self._shown, self._said = self._shown[there], self._said[:, there]
         for values in self._values.values():
             values.keep(there)

@@ -17,12 +17,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from csparql_spark.answers.maintained.keyed_bag import KeyedBag
+from csparql_spark.answers.maintained.numbered_rows import NumberedRows
 from csparql_spark.answers.maintained.row_changes import SIGN, cells, signed
 from csparql_spark.answers.tables import UNBOUND, Table
-from csparql_spark.kernel.rows import RowBag
 from csparql_spark.kernel.sort import distinct, ordered
-
-SPARE = 4096  # keys that may have gone beside as many as there are
 
 
 class JoinSide:
@@ -32,8 +30,7 @@ class JoinSide:
 
     def begin(self, rows: Table) -> None:
         self._names, self._tagged = list(rows.columns), rows.tag is not None
-        self._keys = RowBag(max(1, len(self._shared)), self._most)
-        self._there = 0  # keys
+        self._keys = NumberedRows(len(self._shared), self._most)
         self._rows = KeyedBag(max(1, len(self._names) + self._tagged), self._most)
         self.add(signed(rows, 1))
 
@@ -45,11 +42,10 @@ class JoinSide:
         if not rows.length:
             return
         signs = rows.columns[SIGN]
-        numbers, came, went = self._keys.add(self._key(rows), signs)
-        self._there += len(came) - len(went)
+        numbers, _, _ = self._keys.add(self._key(rows), signs)
         self._rows.add(numbers, cells(rows, self._names), signs)
-        if len(self._keys) > SPARE + 2 * self._there:
-            self._forget()
+        if self._keys.sparse:  # most keys have no rows any more
+            self._rows.keep(self._keys.forget())
 
     def _key(self, rows: Table) -> list[np.ndarray]:
         columns = [rows.column(name) for name in self._shared]
@@ -76,16 +72,6 @@ class JoinSide:
             columns = [np.repeat(column, counts) for column in columns]
         tag = columns[len(self._names)] if self._tagged else None
         return Table(dict(zip(self._names, columns)), int(counts.sum()), tag)
-
-    def _forget(self) -> None:
-        """Go on without the keys that have no rows any more."""
-        counts = self._keys.counts
-        there = np.flatnonzero(counts > 0)
-        columns = self._keys.columns(there)
-        self._keys = RowBag(max(1, len(self._shared)), self._most)
-        if len(there):
-            self._keys.add(columns, counts[there])
-        self._rows.keep(there)
 
     @property
     def nbytes(self) -> int:

@@ -16,12 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from csparql_spark.kernel.rows import RowBag
+from csparql_spark.answers.maintained.numbered_rows import NumberedRows
 from csparql_spark.kernel.sort import ordered
 from csparql_spark.relations.runs import Runs
 from csparql_spark.relations.tags import ALWAYS
 
-SPARE = 4096  # rows that may have gone beside as many as there are
 ROW_BITS = 32
 ENTRY_BYTES = 16  # of a row in the order of keys
 
@@ -32,13 +31,12 @@ class KeyedBag:
         self._clear()
 
     def _clear(self) -> None:
-        self._rows = RowBag(1 + self._width, self._most)  # each with its key before it
+        self._rows = NumberedRows(1 + self._width, self._most)  # each with its key before it
         self._order = Runs()  # key and number of those that are there
-        self._there = 0
 
     def __len__(self) -> int:
         """How many different rows there are."""
-        return self._there
+        return self._rows.there
 
     @property
     def nbytes(self) -> int:
@@ -50,8 +48,7 @@ class KeyedBag:
             self._order.remove(ordered(self._keys_of(went) << ROW_BITS | went))
         if len(came):
             self._insert(self._keys_of(came), came)
-        self._there += len(came) - len(went)
-        if len(self._rows) > SPARE + 2 * self._there:
+        if self._rows.sparse:
             self._rewrite(None)
 
     def _insert(self, keys: np.ndarray, rows: np.ndarray) -> None:
@@ -69,9 +66,8 @@ class KeyedBag:
 
     def all(self) -> tuple[list[np.ndarray], np.ndarray]:
         """The rows of all keys, and how often each is there."""
-        counts = self._rows.counts
-        rows = np.flatnonzero(counts > 0)
-        return self._rows.columns(rows)[1:], counts[rows]
+        _, (_, *columns), counts = self._rows.all()
+        return columns, counts
 
     def keep(self, numbers: np.ndarray) -> None:
         places = np.full(int(numbers.max(initial=-1)) + 1, -1)
@@ -80,13 +76,10 @@ class KeyedBag:
 
     def _rewrite(self, places: np.ndarray | None) -> None:
         """Forget rows that have gone. `places`: what keys are from now on."""
-        counts = self._rows.counts
-        rows = np.flatnonzero(counts > 0)
-        keys, *columns = self._rows.columns(rows)
+        _, (keys, *columns), counts = self._rows.all()
         if places is not None:
             keys = places[keys]
         self._clear()
-        if len(rows):
-            numbers, came, _ = self._rows.add([keys, *columns], counts[rows])
+        if len(keys):
+            numbers, _, _ = self._rows.add([keys, *columns], counts)
             self._insert(keys, numbers)
-            self._there = len(came)
